@@ -1,0 +1,1 @@
+"""Federated learning over mobile wireless networks: schedule, simulate, compare."""
