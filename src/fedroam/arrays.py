@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedroam.errors import ConfigError
+
 Floats = NDArray[np.float64]
 Floats32 = NDArray[np.float32]
 Bytes = NDArray[np.uint8]
@@ -14,9 +16,24 @@ Stations = NDArray[np.int32]
 Bools = NDArray[np.bool_]
 
 
-def as_array(value: Any, dtype: Any) -> NDArray[Any]:
-    """``value`` as a contiguous array of ``dtype``, without a copy where it is one already."""
-    return np.ascontiguousarray(value, dtype=dtype)
+def as_array(field: str, value: Any, dtype: Any, shape: tuple[int | None, ...]) -> NDArray[Any]:
+    """
+    ``value`` as a contiguous array of ``dtype`` and ``shape`` (None: any length).
+
+    No copy where it is one already; no silent loss (1.5 is not a station).
+    """
+    array = np.asarray(value)
+    if not np.can_cast(array.dtype, dtype, "same_kind") or (dtype is not np.bool_) == (
+        array.dtype == np.bool_
+    ):
+        raise ConfigError(f"{field} holds {array.dtype}, expected {np.dtype(dtype).name}")
+    fits = array.ndim == len(shape) and all(
+        want is None or have == want for have, want in zip(array.shape, shape, strict=True)
+    )
+    if not fits:
+        wanted = "x".join("any" if n is None else str(n) for n in shape) or "one number"
+        raise ConfigError(f"{field} has shape {array.shape}, expected {wanted}")
+    return np.ascontiguousarray(array, dtype=dtype)
 
 
 def freeze(record: object) -> None:

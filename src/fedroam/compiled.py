@@ -1,0 +1,6 @@
+"""How loops over arrays are compiled: once, cached on disk, IEEE arithmetic as written."""
+
+from numba import njit
+
+kernel = njit(cache=True, nogil=True, error_model="numpy")
+"""Decorator for a plain loop. No fastmath: results equal those of the text, operation by operation."""
