@@ -1,0 +1,95 @@
+"""
+Which stations a user can be scheduled at, how far away they are, and what those links are worth.
+
+Axes: ``U`` users, ``S`` stations, ``L`` links, those of user ``u`` being
+``indptr[u]:indptr[u + 1]``, sorted by station.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial import KDTree
+
+from fedroam.arrays import Floats, Ints, Stations, freeze
+from fedroam.compiled import kernel
+from fedroam.errors import ContractError
+from fedroam.radio.draws import LinkDraws
+from fedroam.radio.model import Radio
+
+BLOCK_LINKS = 1 << 15
+"""Links are measured in blocks that stay in the processor's cache (and bound the memory)."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Links:
+    """What every user hears in one round."""
+
+    indptr: Ints  # [U + 1]
+    station: Stations  # [L]
+    efficiency: Floats  # [L] bit/s/Hz
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+
+class Reach:
+    """The links of users to fixed stations: to all of them (0), or to the ``nearest`` ones."""
+
+    def __init__(self, station_m: Floats, nearest: int = 0) -> None:
+        self.station_m = station_m
+        self.width = nearest if 0 < nearest < len(station_m) else len(station_m)
+        self._tree = KDTree(station_m) if self.width < len(station_m) else None
+
+    def stations_of(self, user_m: Floats) -> Stations:
+        """The stations of each user in ascending order, ``[U, width]``."""
+        if self._tree is None:
+            everything = np.arange(self.width, dtype=np.int32)
+            return np.broadcast_to(everything, (len(user_m), self.width))
+        _, found = self._tree.query(user_m, k=self.width, workers=-1)
+        return _sorted_rows(found.reshape(len(user_m), self.width))  # type: ignore[no-any-return]
+
+    def measure(self, radio: Radio, user_m: Floats, seed: int, round: int) -> Links:
+        """Every link's efficiency in ``round``, for users at ``user_m [U, 2]``."""
+        n_users = len(user_m)
+        rows = max(1, BLOCK_LINKS // self.width)
+        station = np.ascontiguousarray(self.stations_of(user_m)).reshape(-1)
+        efficiency = np.empty(station.size)
+        for first in range(0, n_users, rows):
+            last = min(first + rows, n_users)
+            links = slice(first * self.width, last * self.width)
+            user = np.repeat(np.arange(first, last), self.width)
+            distance_m = _distances(user_m, self.station_m, user, station[links])
+            draws = LinkDraws(seed, round, user, station[links])
+            worth = radio.efficiency(distance_m, draws)
+            if np.shape(worth) != user.shape:
+                raise ContractError(
+                    f"{type(radio).__name__}.efficiency answered shape {np.shape(worth)}, "
+                    f"expected {user.shape}"
+                )
+            efficiency[links] = worth
+        return Links(np.arange(n_users + 1) * self.width, station, efficiency)
+
+
+@kernel
+def _distances(user_m, station_m, user, station):  # type: ignore[no-untyped-def]
+    """Metres between the ends of each link."""
+    distance_m = np.empty(user.size)
+    for i in range(user.size):
+        dx = user_m[user[i], 0] - station_m[station[i], 0]
+        dy = user_m[user[i], 1] - station_m[station[i], 1]
+        distance_m[i] = np.sqrt(dx * dx + dy * dy)
+    return distance_m
+
+
+@kernel
+def _sorted_rows(found):  # type: ignore[no-untyped-def]
+    """Each row in ascending order (insertion sort: rows are short)."""
+    rows = np.empty(found.shape, np.int32)
+    for u in range(found.shape[0]):
+        for j in range(found.shape[1]):
+            station, i = found[u, j], j
+            while i > 0 and rows[u, i - 1] > station:
+                rows[u, i] = rows[u, i - 1]
+                i -= 1
+            rows[u, i] = station
+    return rows

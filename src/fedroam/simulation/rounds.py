@@ -1,0 +1,249 @@
+"""
+The round loop: world -> problem -> schedule -> clock -> updates -> record.
+
+The one loop with state. Its state is arrays (``Simulation.state``), so that a run can stop after
+any round and go on later, bit for bit.
+"""
+
+import time
+import traceback
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedroam.arrays import Floats, Ints
+from fedroam.errors import ContractError, FedroamError, InfeasibleError, require
+from fedroam.mobility import Motion
+from fedroam.radio import Reach
+from fedroam.scheduling.fairness import least_selected, required_users
+from fedroam.scheduling.judge import Verdict, judge
+from fedroam.scheduling.problem import Policy, Problem, Schedule
+from fedroam.simulation.learner import Learned, Learner, Score
+from fedroam.simulation.scenario import Ground, Scenario, lay_out
+from fedroam.streams import stream
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Round:
+    """One round as it happened."""
+
+    round: int
+    start_s: float
+    problem: Problem
+    schedule: Schedule
+    verdict: Verdict
+    position_m: Floats  # [U, 2] at the start
+    policy_wall_s: float  # what the decision cost, in real seconds
+    learned: Learned | None = None
+    score: Score | None = None  # at the end of the round, where evaluation was due
+
+    @property
+    def length_s(self) -> float:
+        """Simulated seconds."""
+        return self.verdict.round_s
+
+    @property
+    def end_s(self) -> float:
+        """When the next round starts."""
+        return self.start_s + self.verdict.round_s
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """When to test the model: after every so many rounds, or simulated seconds, and at the end."""
+
+    every_rounds: int = 1
+    every_s: float = 0.0  # 0: go by rounds
+
+    def __post_init__(self) -> None:
+        require(self.every_rounds >= 1, "every_rounds", self.every_rounds, ">= 1")
+        require(0 <= self.every_s < np.inf, "every_s", self.every_s, ">= 0 seconds")
+
+    def is_due(self, round: int, start_s: float, end_s: float) -> bool:
+        """The round crosses a mark."""
+        if self.every_s > 0:
+            return end_s // self.every_s > start_s // self.every_s
+        return (round + 1) % self.every_rounds == 0
+
+
+class Simulation:
+    """
+    Rounds of one policy in one scenario under one seed.
+
+    Steps 1 to 6 of a round know no learning; without a ``learner`` that is all (timing only).
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        policy: Policy,
+        *,
+        seed: int = 0,
+        learner: Learner | None = None,
+        payload_bit: float | None = None,
+        evaluation: Evaluation | None = None,
+    ) -> None:
+        self.scenario, self.policy, self.seed, self.learner = scenario, policy, seed, learner
+        self.evaluation = evaluation or Evaluation()
+        world = scenario.world
+        self.ground: Ground = lay_out(world, seed, payload_bit)
+        self._reach = Reach(self.ground.station_m, world.nearest)
+        self._draw = partial(stream, seed, "mobility")
+        self.round = 0
+        self.now_s = 0.0
+        self.motion: Motion = scenario.mobility.start(world.users, world.area_m, self._draw)
+        self._check_motion()
+        self.times_selected: Ints = np.zeros(world.users, np.int64)
+        self.last_round: Ints = np.full(world.users, -1, np.int64)
+        self.last_loss: Floats = np.full(world.users, np.nan)
+        self._samples = learner.samples if learner else np.ones(world.users, np.int64)
+
+    def pose(self) -> Problem:
+        """The problem of the present round."""
+        world, fairness = self.scenario.world, self.scenario.fairness
+        links = self._reach.measure(
+            self.scenario.radio, self.motion.position_m, self.seed, self.round
+        )
+        return Problem(
+            indptr=links.indptr,
+            station=links.station,
+            efficiency=links.efficiency,
+            compute_s=self.ground.ready_s,
+            capacity_hz=self.ground.capacity_hz,
+            payload_bit=self.ground.payload_bit,
+            required=required_users(
+                self.times_selected, self.round, fairness.rho1, fairness.reading
+            ),
+            min_selected=least_selected(world.users, fairness.rho2),
+            round=self.round,
+            times_selected=self.times_selected.copy(),
+            last_round=self.last_round.copy(),
+            last_loss=self.last_loss.copy(),
+            samples=self._samples,
+        )
+
+    def step(self) -> Round:
+        """Play one round; the state moves on only if all of it succeeds."""
+        problem = self.pose()
+        before_s = time.perf_counter()
+        schedule = self._ask(problem)
+        policy_wall_s = time.perf_counter() - before_s
+        verdict = self._judge(problem, schedule)
+        end_s = self.now_s + verdict.round_s
+        chosen = schedule.chosen
+        learned = score = None
+        if self.learner:
+            learned = self.learner.train(self.round, chosen)
+            if self.evaluation.is_due(self.round, self.now_s, end_s):
+                score = self.learner.evaluate()
+        played = Round(
+            self.round,
+            self.now_s,
+            problem,
+            schedule,
+            verdict,
+            self.motion.position_m,
+            policy_wall_s,
+            learned,
+            score,
+        )
+        self._move_on(chosen, learned, end_s)
+        return played
+
+    def rounds(self, *, rounds: int | None = None, time_s: float | None = None) -> Iterator[Round]:
+        """Play until ``rounds`` have been played or the clock has reached ``time_s``."""
+        while (rounds is None or self.round < rounds) and (time_s is None or self.now_s < time_s):
+            yield self.step()
+
+    def _ask(self, problem: Problem) -> Schedule:
+        name = type(self.policy).__name__
+        try:
+            schedule = self.policy(problem, stream(self.seed, "policy", self.round))
+        except InfeasibleError as error:
+            raise InfeasibleError(f"round {self.round}: {error}") from error
+        except FedroamError:
+            raise
+        except Exception as error:  # a plug-in may raise anything; name it, and where
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            raise ContractError(
+                f"policy {name} raised {type(error).__name__} in round {self.round}: {error} "
+                f"({Path(last.filename).name}:{last.lineno})"
+            ) from error
+        if not isinstance(schedule, Schedule):
+            raise ContractError(
+                f"policy {name} answered a {type(schedule).__name__} in round {self.round}, "
+                "expected a Schedule"
+            )
+        return schedule
+
+    def _judge(self, problem: Problem, schedule: Schedule) -> Verdict:
+        try:
+            verdict = judge(problem, schedule)
+        except ContractError as error:
+            name = type(self.policy).__name__
+            raise ContractError(
+                f"policy {name} answered unlawfully in round {self.round}: {error}"
+            ) from error
+        if verdict.round_s == 0.0:
+            raise ContractError(
+                f"policy {type(self.policy).__name__} chose nobody in round {self.round} and named "
+                "no time to wait (Schedule.if_empty_s)"
+            )
+        return verdict
+
+    def _move_on(self, chosen: Ints, learned: Learned | None, end_s: float) -> None:
+        self.times_selected[chosen] += 1
+        self.last_round[chosen] = self.round
+        if learned:
+            self.last_loss[learned.users] = learned.loss
+        self.round += 1
+        self.now_s = end_s
+        self.motion = self.scenario.mobility.advance(
+            self.motion, self.scenario.world.area_m, end_s, self.round, self._draw
+        )
+        self._check_motion()
+
+    def _check_motion(self) -> None:
+        place_m, world = self.motion.position_m, self.scenario.world
+        name = type(self.scenario.mobility).__name__
+        if place_m.shape != (world.users, 2):
+            raise ContractError(
+                f"mobility {name} gave places of shape {place_m.shape}, expected {(world.users, 2)}"
+            )
+        # min and max carry nan along, which compares false.
+        if not (place_m.min() >= 0.0 and place_m.max() <= world.area_m):
+            raise ContractError(f"mobility {name} left the area [0, {world.area_m}] m")
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Everything that the next round depends on, as arrays by name."""
+        state = {
+            "round": np.int64(self.round),
+            "now_s": np.float64(self.now_s),
+            "times_selected": self.times_selected,
+            "last_round": self.last_round,
+            "last_loss": self.last_loss,
+            "motion.position_m": self.motion.position_m,
+            **{f"motion.memory.{name}": a for name, a in self.motion.memory.items()},
+        }
+        if self.learner:
+            state |= {f"learner.{name}": array for name, array in self.learner.state().items()}
+        return {name: np.array(value) for name, value in state.items()}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from what ``state()`` gave, in this process or another."""
+        self.round, self.now_s = int(state["round"]), float(state["now_s"])
+        self.times_selected = state["times_selected"].copy()
+        self.last_round = state["last_round"].copy()
+        self.last_loss = state["last_loss"].copy()
+        self.motion = Motion(state["motion.position_m"], _under("motion.memory.", state))
+        if self.learner:
+            self.learner.restore(_under("learner.", state))
+
+
+def _under(prefix: str, state: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    return {name.removeprefix(prefix): a for name, a in state.items() if name.startswith(prefix)}
