@@ -1,0 +1,155 @@
+"""
+From the users' updates to the next global model.
+
+``WeightedMean`` takes the updates one by one, in an order that the caller fixes, so memory does
+not grow with the number of users; a server rule then turns their mean into a step. Axis: ``P``
+parameters.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from fedroam.arrays import Floats, Floats32
+from fedroam.compiled import kernel
+from fedroam.errors import ContractError, FedroamError, require
+
+State = dict[str, Floats]
+"""What a server rule remembers between rounds: arrays by name, fit for a checkpoint."""
+
+
+class DivergedError(FedroamError):
+    """The global model has left the range of numbers."""
+
+
+class WeightedMean:
+    """
+    FedAvg's ``sum_i n_i w_i / sum_i n_i``, fed one update at a time.
+
+    Sums are in float64 and in the order of the calls: one order, one result. An update that holds
+    a NaN or an infinity, or whose user has no samples, never enters.
+    """
+
+    def __init__(self, n_parameters: int) -> None:
+        self._total = np.zeros(n_parameters)
+        self.n_samples = 0
+
+    def add(self, weights: Floats32, n_samples: int) -> bool:
+        """Whether the update was fit to be counted in."""
+        if weights.shape != self._total.shape or weights.dtype != np.float32:
+            got = f"{weights.dtype}{weights.shape}"
+            raise ContractError(f"an update has {got}, expected float32{self._total.shape}")
+        if n_samples <= 0 or not np.isfinite(weights).all():
+            return False
+        _accumulate(self._total, np.ascontiguousarray(weights), float(n_samples))
+        self.n_samples += n_samples
+        return True
+
+    def value(self) -> Floats | None:
+        """``[P]``, or None when no update was counted in."""
+        return self._total / self.n_samples if self.n_samples else None
+
+
+class Server(Protocol):
+    """How the mean of the updates moves the global model; holds parameters, not state."""
+
+    def start(self, n_parameters: int) -> State:
+        """The state before the first round."""
+        ...
+
+    def step(self, weights: Floats32, mean: Floats, state: State) -> tuple[Floats32, State]:
+        """The next global weights and state; the arguments stay as they are."""
+        ...
+
+
+@dataclass(frozen=True)
+class Average:
+    """FedAvg: the mean is the next model (McMahan et al., AISTATS 2017, algorithm 1)."""
+
+    def start(self, n_parameters: int) -> State:
+        """Nothing to remember."""
+        del n_parameters
+        return {}
+
+    def step(self, weights: Floats32, mean: Floats, state: State) -> tuple[Floats32, State]:
+        """The mean, rounded once."""
+        del weights
+        return _rounded(mean), state
+
+
+@dataclass(frozen=True)
+class Momentum:
+    """FedAvgM: ``v <- beta v + (mean - w)``, ``w <- w + lr v`` (Hsu, Qi, Brown 2019)."""
+
+    lr: float = 1.0
+    beta: float = 0.9
+
+    def __post_init__(self) -> None:
+        require(0 < self.lr < np.inf, "lr", self.lr, "> 0")
+        require(0 <= self.beta < 1, "beta", self.beta, "in [0, 1)")
+
+    def start(self, n_parameters: int) -> State:
+        """A velocity of zero."""
+        return {"velocity": np.zeros(n_parameters)}
+
+    def step(self, weights: Floats32, mean: Floats, state: State) -> tuple[Floats32, State]:
+        """One step along the velocity."""
+        velocity = self.beta * state["velocity"] + (mean - weights)
+        return _rounded(weights + self.lr * velocity), {"velocity": velocity}
+
+
+@dataclass(frozen=True)
+class Adam:
+    """
+    FedAdam (Reddi et al., Adaptive federated optimization, ICLR 2021, algorithm 2).
+
+    ``m <- beta1 m + (1 - beta1) d``, ``v <- beta2 v + (1 - beta2) d^2``, and
+    ``w <- w + lr m / (sqrt(v) + tau)`` with ``d = mean - w``. As there, no bias correction, and v
+    starts at ``tau^2``.
+    """
+
+    lr: float = 0.01
+    beta1: float = 0.9
+    beta2: float = 0.99
+    tau: float = 1e-3
+
+    def __post_init__(self) -> None:
+        require(0 < self.lr < np.inf, "lr", self.lr, "> 0")
+        require(0 <= self.beta1 < 1, "beta1", self.beta1, "in [0, 1)")
+        require(0 <= self.beta2 < 1, "beta2", self.beta2, "in [0, 1)")
+        require(0 < self.tau < np.inf, "tau", self.tau, "> 0")
+
+    def start(self, n_parameters: int) -> State:
+        """Both moments."""
+        return {"first": np.zeros(n_parameters), "second": np.full(n_parameters, self.tau**2)}
+
+    def step(self, weights: Floats32, mean: Floats, state: State) -> tuple[Floats32, State]:
+        """One step of at most about ``lr`` in each parameter."""
+        step = mean - weights
+        first = self.beta1 * state["first"] + (1 - self.beta1) * step
+        second = self.beta2 * state["second"] + (1 - self.beta2) * step * step
+        moved = weights + self.lr * first / (np.sqrt(second) + self.tau)
+        return _rounded(moved), {"first": first, "second": second}
+
+
+SERVERS: Mapping[str, Callable[..., Server]] = {
+    "average": Average,
+    "momentum": Momentum,
+    "adam": Adam,
+}
+
+
+def _rounded(weights: Floats) -> Floats32:
+    with np.errstate(over="ignore"):
+        rounded = weights.astype(np.float32)
+    if not np.isfinite(rounded).all():
+        raise DivergedError("the global model has diverged: lower the server's or the users' lr")
+    return rounded
+
+
+@kernel
+def _accumulate(total: Floats, weights: Floats32, n_samples: float) -> None:
+    for i in range(total.size):
+        total[i] += n_samples * weights[i]
