@@ -3,4 +3,4 @@
 from numba import njit
 
 kernel = njit(cache=True, nogil=True, error_model="numpy")
-"""Decorator for a plain loop. No fastmath: results equal those of the text, operation by operation."""
+"""Decorator for a plain loop. No fastmath: the result is that of the text, step by step."""

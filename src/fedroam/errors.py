@@ -35,7 +35,8 @@ class StorageError(FedroamError, OSError):
 def nearest(name: str, known: Iterable[str]) -> str:
     """What to type instead of ``name``: the closest of ``known``, or all of them."""
     choices = sorted(known)
-    close = get_close_matches(name, choices, n=1, cutoff=0.5)
+    longer = [choice for choice in choices if name and choice.startswith(name)]
+    close = longer or get_close_matches(name, choices, n=1, cutoff=0.5)
     return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(choices)}"
 
 

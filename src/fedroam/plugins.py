@@ -10,7 +10,9 @@ from typing import Any
 from fedroam.errors import ConfigError, nearest
 
 
-def resolve(family: str, name: str, builtin: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
+def resolve(
+    family: str, name: str, builtin: Mapping[str, Callable[..., Any]]
+) -> Callable[..., Any]:
     """
     Find ``name`` among the built-ins, then as ``package.module:attribute``, then among the
     entry points of the group ``fedroam.<family>``.

@@ -1,0 +1,15 @@
+"""Many policies, many seeds, one world: play them all, then say what differs and how surely."""
+
+from fedroam.comparison.compare import Comparison, Member, members_of, play_all, read_comparison
+from fedroam.comparison.statistics import Interval, mean_interval, paired
+
+__all__ = [
+    "Comparison",
+    "Interval",
+    "Member",
+    "mean_interval",
+    "members_of",
+    "paired",
+    "play_all",
+    "read_comparison",
+]

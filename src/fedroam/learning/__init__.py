@@ -1,0 +1,1 @@
+"""Data, models, local training, and the averaging of what users send."""

@@ -4,7 +4,6 @@ import numpy as np
 
 from fedroam.arrays import Floats32, Ints
 from fedroam.errors import require
-from fedroam.learning.records import Dataset
 
 
 def batch_order(samples: Ints, epochs: int, rng: np.random.Generator) -> Ints:
@@ -17,13 +16,11 @@ def batch_order(samples: Ints, epochs: int, rng: np.random.Generator) -> Ints:
     return np.stack([chosen[rng.permutation(chosen.size)] for _ in range(epochs)])
 
 
-def check_request(
-    n_parameters: int, weights: Floats32, images: np.ndarray, samples: Ints
-) -> None:
+def check_request(n_parameters: int, weights: Floats32, images: np.ndarray, samples: Ints) -> None:
     """ConfigError unless there are samples, all of them exist, and the weights fit."""
     require(weights.shape == (n_parameters,), "weights: shape", weights.shape, f"({n_parameters},)")
     require(samples.size >= 1, "samples", samples.tolist(), "at least one")
-    inside = 0 <= int(samples.min()) and int(samples.max()) < len(images)
+    inside = int(samples.min()) >= 0 and int(samples.max()) < len(images)
     reach = (int(samples.min()), int(samples.max()))
     require(inside, "samples: smallest and largest", reach, f"in 0..{len(images) - 1}")
 

@@ -149,9 +149,7 @@ class Model:
 def image_format(dataset: Dataset) -> tuple[int, int, int]:
     """Channels, side and classes of a data set of square images."""
     _, channels, rows, columns = dataset.train_x.shape
-    require(
-        rows == columns, f"data set {dataset.name!r}: image size", (rows, columns), "a square"
-    )
+    require(rows == columns, f"data set {dataset.name!r}: image size", (rows, columns), "a square")
     return channels, rows, dataset.n_classes
 
 
@@ -193,7 +191,9 @@ def _tensors(network: Network) -> Iterator[Tensor]:
             continue
         counts[type(layer)] += 1
         name = f"{type(layer).__name__.lower()}{counts[type(layer)]}"
-        for part, part_shape in zip(("weight", "bias"), _weights(layer, shape, network), strict=True):
+        for part, part_shape in zip(
+            ("weight", "bias"), _weights(layer, shape, network), strict=True
+        ):
             fan_in = _fan_in(layer, shape)
             yield Tensor(f"{name}.{part}", part_shape, offset, fan_in)
             offset += prod(part_shape)
@@ -215,13 +215,17 @@ def _weights(
 CNN = Model("cnn", (Conv(10), Pool(), Relu(), Conv(20), Pool(), Relu(), Dense(50), Relu(), Dense()))
 LENET = Model(
     "lenet",
-    (Conv(6), Relu(), Pool(), Conv(16), Relu(), Pool())
-    + (Dense(120), Relu(), Dense(84), Relu(), Dense()),
+    (
+        *(Conv(6), Relu(), Pool(), Conv(16), Relu(), Pool()),
+        *(Dense(120), Relu(), Dense(84), Relu(), Dense()),
+    ),
 )
 MCMAHAN = Model(
     "mcmahan",
-    (Conv(32, pad=2), Relu(), Pool(), Conv(64, pad=2), Relu(), Pool())
-    + (Dense(512), Relu(), Dense()),
+    (
+        *(Conv(32, pad=2), Relu(), Pool(), Conv(64, pad=2), Relu(), Pool()),
+        *(Dense(512), Relu(), Dense()),
+    ),
 )
 LOGISTIC = Model("logistic", (Dense(),))
 MLP = Model("mlp", (Dense(200), Relu(), Dense(200), Relu(), Dense()))

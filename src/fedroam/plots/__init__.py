@@ -1,0 +1,6 @@
+"""Figures, one file each: ``plot_x(data, *, ax=None) -> Axes``; data come from saved runs."""
+
+from fedroam.plots.round_lengths import plot_round_lengths
+from fedroam.plots.style import COLOURS, save_figure
+
+__all__ = ["COLOURS", "plot_round_lengths", "save_figure"]

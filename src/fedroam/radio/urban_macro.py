@@ -13,7 +13,7 @@ from fedroam.radio.draws import LinkDraws
 @dataclass(frozen=True)
 class UrbanMacro:
     """
-    ``log2(1 + SNR)`` with ``SNR_dB = power - noise - loss_at_1km - loss_per_decade * log10(D / km)``.
+    ``log2(1 + SNR)``, ``SNR_dB = power - noise - loss_at_1km - loss_per_decade * log10(D / km)``.
 
     Power and noise are densities, so the SNR does not depend on the bandwidth and the rate is
     linear in it. Fading multiplies the SNR by an exponential number of mean 1, one draw per user,

@@ -1,0 +1,1 @@
+"""Who trains, through which station, with how much bandwidth."""

@@ -31,7 +31,7 @@ def split(
 
 
 def share(problem: Problem, station: Stations) -> Schedule:
-    """The schedule that sends users to ``station [U]`` (NO_STATION: left out) with the best split."""
+    """Users sent to ``station [U]`` (NO_STATION: left out), with the best split of every band."""
     link = links_of(problem, station)
     chosen = np.flatnonzero(station != NO_STATION)
     need_hz_s = problem.payload_bit[chosen] / problem.efficiency[link[chosen]]

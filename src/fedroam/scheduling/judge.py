@@ -99,7 +99,9 @@ def _explain(flaw: int, user: int, problem: Problem, schedule: Schedule) -> str:
     station = int(schedule.station[user])
     match flaw:
         case 1:
-            return f"user {user} is sent to station {station}, expected -1..{problem.n_stations - 1}"
+            return (
+                f"user {user} is sent to station {station}, expected -1..{problem.n_stations - 1}"
+            )
         case 2:
             return f"user {user} is sent to station {station}, which is out of its reach"
         case 3:
@@ -109,9 +111,7 @@ def _explain(flaw: int, user: int, problem: Problem, schedule: Schedule) -> str:
 
 
 @kernel
-def _settle(
-    indptr, station, efficiency, compute_s, payload_bit, n_stations, chosen, bandwidth_hz
-):  # type: ignore[no-untyped-def]
+def _settle(indptr, station, efficiency, compute_s, payload_bit, n_stations, chosen, bandwidth_hz):  # type: ignore[no-untyped-def]
     """Finish times, station loads and station finishes, or the first flaw and its user."""
     n_users = chosen.size
     finish_s = np.full(n_users, np.nan)

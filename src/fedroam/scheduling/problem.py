@@ -146,9 +146,9 @@ _FLAWS = {
 
 
 @kernel
-def _first_flaw(
+def _first_flaw(  # type: ignore[no-untyped-def]
     indptr, station, efficiency, compute_s, capacity_hz, payload_bit, required, times, samples
-):  # type: ignore[no-untyped-def]
+):
     """The kind and the index of the first thing that is wrong, or (0, 0)."""
     n_users, n_stations = indptr.size - 1, capacity_hz.size
     if indptr[0] != 0:
@@ -233,7 +233,7 @@ def dense(
     reach = ~(matrix <= 0)  # keeps nan, which the record refuses
     return Problem(
         indptr=np.concatenate([[0], np.cumsum(reach.sum(axis=1))]),
-        station=np.nonzero(reach)[1],
+        station=np.nonzero(reach)[1].astype(np.int32),
         efficiency=matrix[reach],
         compute_s=compute_s,
         capacity_hz=capacity_hz,

@@ -1,4 +1,4 @@
-"""What a run is about: the world, how users move, what links are worth, what is asked of a policy."""
+"""What a run is about: the world, its users and links, and what is asked of a policy."""
 
 from dataclasses import dataclass, field
 
@@ -39,7 +39,7 @@ class World:
         require(self.users < 2**31, "users", self.users, "< 2^31")
         require(self.stations >= 1, "stations", self.stations, ">= 1")
         require(0 < self.area_m < np.inf, "area_m", self.area_m, "> 0 metres")
-        require(0 <= self.nearest, "nearest", self.nearest, ">= 0")
+        require(self.nearest >= 0, "nearest", self.nearest, ">= 0")
         require(0 < self.band_hz < np.inf, "band_hz", self.band_hz, "> 0")
         require(0 <= self.band_spread < 1, "band_spread", self.band_spread, "in [0, 1)")
         payload = self.payload_bit
@@ -51,7 +51,7 @@ class World:
 
 @dataclass(frozen=True)
 class Fairness:
-    """Who must take part: each user at rate ``rho1`` over the rounds, a share ``rho2`` per round."""
+    """Each user takes part at rate ``rho1`` over the rounds, a share ``rho2`` in each round."""
 
     rho1: float = 0.1
     rho2: float = 0.5

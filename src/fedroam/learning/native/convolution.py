@@ -40,8 +40,9 @@ def _span(frame: int, inside: int, at: int) -> Any:
 
 
 @njit
-def _correlate(tile: Any, x: Any, at: int, side: int, spans: Any, w: Any, at_w: int, how: Any,
-               rows: Any) -> Any:
+def _correlate(
+    tile: Any, x: Any, at: int, side: int, spans: Any, w: Any, at_w: int, how: Any, rows: Any
+) -> Any:
     """
     Add to a tile of 2 x 2 pixels the taps within ``spans``.
 
@@ -64,8 +65,7 @@ def _correlate(tile: Any, x: Any, at: int, side: int, spans: Any, w: Any, at_w: 
 
 
 @njit
-def _forward_rows(work: Any, w: Any, layer: Any, after: Any, group: int, o: int,
-                  rows: Any) -> None:
+def _forward_rows(work: Any, w: Any, layer: Any, after: Any, group: int, o: int, rows: Any) -> None:
     n, side = layer.pooled, layer.x_side
     x = layer.x + group * layer.x_size
     y = after.x + group * after.x_size + o * after.x_side**2 * LANES

@@ -35,8 +35,9 @@ ACROSS = len(FOUR) * LANES  # inputs whose weights one tile of a gradient covers
 
 
 @njit
-def _forward_tile(work: Any, w: Any, layer: Any, after: Any, group: int, o: int, rows: Any,
-                  groups: Any) -> None:
+def _forward_tile(
+    work: Any, w: Any, layer: Any, after: Any, group: int, o: int, rows: Any, groups: Any
+) -> None:
     tile = filled(scalars(w, layer.b + o, 1, rows), groups)
     i, j = layer.x + group * layer.x_size, layer.w + o * layer.inputs
     for _ in range(layer.inputs):
@@ -71,8 +72,7 @@ def forward(work: Any, w: Any, layer: Any, after: Any, groups: int) -> None:
 
 
 @njit
-def _input_tile(work: Any, w: Any, layer: Any, group: int, k: int, rows: Any,
-                groups: Any) -> None:
+def _input_tile(work: Any, w: Any, layer: Any, group: int, k: int, rows: Any, groups: Any) -> None:
     tile = zeros(rows, groups)
     i, j = layer.d + group * layer.d_size, layer.w + k
     for _ in range(layer.outputs):
@@ -159,25 +159,25 @@ def weights_gradient(work: Any, g: Any, layer: Any, samples: int) -> None:
 
 
 @njit
-def softmax(work: Any, layer: Any, labels: Any, order: Any, first: int, samples: int) -> float:
+def softmax(work: Any, layer: Any, labels: Any, chosen: Any) -> float:
     """
     The sum of the cross-entropies; the logits give way to the gradient of their mean.
 
     Lanes without a sample get the gradient 0, so that nothing comes of them further back.
     """
-    loss, share = 0.0, np.float32(1 / samples)
-    for sample in range(-(-samples // LANES) * LANES):
+    loss, share = 0.0, np.float32(1 / chosen.size)
+    for sample in range(-(-chosen.size // LANES) * LANES):
         group, lane = divmod(sample, LANES)
         z = layer.x + group * layer.x_size + lane
         end = z + layer.inputs * LANES
-        if sample >= samples:
+        if sample >= chosen.size:
             for i in range(z, end, LANES):
                 work[i] = 0
             continue
         largest = work[z]
         for i in range(z, end, LANES):
             largest = max(largest, work[i])
-        right = z + labels[order[first + sample]] * LANES
+        right = z + labels[chosen[sample]] * LANES
         logit = work[right]
         total = np.float32(0)
         for i in range(z, end, LANES):
@@ -191,17 +191,16 @@ def softmax(work: Any, layer: Any, labels: Any, order: Any, first: int, samples:
 
 
 @njit
-def count_hits(work: Any, layer: Any, labels: Any, order: Any, first: int, samples: int,
-               correct: Any, count: Any) -> None:
-    """Add per true class how many samples there are and of how many the logits are right."""
-    for sample in range(samples):
+def count_hits(work: Any, layer: Any, labels: Any, chosen: Any, hits: Any) -> None:
+    """Add to ``hits[0]`` per true class the samples whose logits are right, to ``hits[1]`` all."""
+    for sample in range(chosen.size):
         group, lane = divmod(sample, LANES)
         z = layer.x + group * layer.x_size + lane
         best = 0
         for c in range(1, layer.inputs):
             if work[z + c * LANES] > work[z + best * LANES]:
                 best = c
-        label = labels[order[first + sample]]
-        count[label] += 1
+        label = labels[chosen[sample]]
+        hits[1, label] += 1
         if best == label:
-            correct[label] += 1
+            hits[0, label] += 1

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -128,7 +129,7 @@ def _place(records: Any, groups: int) -> int:
             record["code"] = take(groups * record["outputs"] * record["pooled"] ** 2 * LANES)
         if record["kind"] == DENSE:
             record["turned"] = take(groups * LANES * record["turned_row"])
-    for record, after in zip(records, records[1:], strict=False):
+    for record, after in pairwise(records):
         if record["kind"] == DENSE:  # shares the place of the gradient behind it
             record["d"] = after["x"] if after["kind"] == LOSS else after["dx"]
     return taken

@@ -53,13 +53,10 @@ class NativeTrainer:
         loss = train(
             task.layers,
             trained,
-            *_pixels(dataset.train_x, dataset.train_y),
-            normalised(dataset),
+            _data(dataset, dataset.train_x, dataset.train_y),
             batch_order(samples, how.local_epochs, rng),
             batch,
-            np.float32(how.lr),
-            np.float32(how.momentum),
-            np.float32(how.prox),
+            (np.float32(how.lr), np.float32(how.momentum), np.float32(how.prox)),
             task.workspace(),
         )
         return Update(trained, int(samples.size), loss)
@@ -68,19 +65,17 @@ class NativeTrainer:
         """Loss and hits on ``samples`` of the test set."""
         self._check(weights, dataset, dataset.test_x, samples)
         task = plan(self.network, _EVALUATION_BATCH)
-        correct, count = np.zeros((2, dataset.n_classes), np.int64)
+        hits = np.zeros((2, dataset.n_classes), np.int64)
         loss_sum = evaluate(
             task.layers,
             np.array(weights, np.float32),
-            *_pixels(dataset.test_x, dataset.test_y),
-            normalised(dataset),
-            np.asarray(samples, np.int64),
+            _data(dataset, dataset.test_x, dataset.test_y),
+            np.array(samples, np.int64),
             _EVALUATION_BATCH,
-            correct,
-            count,
+            hits,
             task.workspace(),
         )
-        return Evaluation(loss_sum, correct, count)
+        return Evaluation(loss_sum, hits[0], hits[1])
 
     def _check(self, weights: Floats32, dataset: Dataset, images: Bytes, samples: Ints) -> None:
         network = self.network
@@ -89,8 +84,12 @@ class NativeTrainer:
         check_request(self.n_parameters, weights, images, samples)
 
 
-def _pixels(images: Bytes, labels: Bytes) -> tuple[Bytes, Bytes]:
-    """Flat images and their labels, read-only: one type for arrays and memory maps alike."""
+def _data(dataset: Dataset, images: Bytes, labels: Bytes) -> tuple[Bytes, Bytes, Floats32]:
+    """
+    Flat images, labels and the table that normalises pixels.
+
+    Read-only, so that arrays and memory maps have one type and are compiled for once.
+    """
     flat, labels = images.reshape(len(images), -1).view(), labels.view()
     flat.flags.writeable = labels.flags.writeable = False
-    return np.asarray(flat), np.asarray(labels)
+    return np.asarray(flat), np.asarray(labels), normalised(dataset)

@@ -10,7 +10,7 @@ row. Indices are not checked, and no sum is reordered: nan and infinity go throu
 
 from typing import Any
 
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.core import cgutils
 from numba.core.codegen import get_host_cpu_features
@@ -35,7 +35,7 @@ def _constant(value: float) -> Any:
 _ZERO = _constant(0.0)
 
 
-class VectorType(types.Type):  # type: ignore[misc]
+class VectorType(types.Type):
     """``LANES`` float32 numbers."""
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ vector = VectorType()
 
 
 @register_model(VectorType)
-class _VectorModel(models.PrimitiveModel):  # type: ignore[misc]
+class _VectorModel(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind, _VECTOR)
 
@@ -92,9 +92,7 @@ def _splat(builder: Any, scalar: Any) -> Any:
 
 def _multiply_add(builder: Any, a: Any, b: Any, c: Any) -> Any:
     kind = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
-    function = cgutils.get_or_insert_function(
-        builder.module, kind, f"llvm.fmuladd.v{LANES}f32"
-    )
+    function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fmuladd.v{LANES}f32")
     return builder.call(function, [a, b, c])
 
 
@@ -234,8 +232,11 @@ def store_tile(typing: Any, array: Any, at: Any, step: Any, columns: Any, tile: 
 
 
 @intrinsic
-def store_rows(typing: Any, array: Any, at: Any, step: Any, count: Any, tile: Any, like: Any) -> Any:
-    """Put row ``r`` at ``array[at + r * step]``, its columns one behind the other, cut at ``count``.
+def store_rows(
+    typing: Any, array: Any, at: Any, step: Any, count: Any, tile: Any, like: Any
+) -> Any:
+    """
+    Put row ``r`` at ``array[at + r * step]``, its columns one behind the other, cut at ``count``.
 
     ``like`` is as long as a row is wide.
     """
@@ -344,9 +345,7 @@ def unpooled(typing: Any, gradient: Any, which: Any) -> Any:
     """The way back through ``pooled``: ``gradient`` at the largest of the four, else 0."""
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        chosen = [
-            builder.fcmp_ordered("==", values[1], _constant(float(i))) for i in range(4)
-        ]
+        chosen = [builder.fcmp_ordered("==", values[1], _constant(float(i))) for i in range(4)]
         parts = [builder.select(here, values[0], _ZERO) for here in chosen]
         return _pack(context, builder, signature, parts)
 

@@ -60,7 +60,7 @@ class All:
 
 
 def best_station(problem: Problem) -> Stations:
-    """The station of each user's best link (the first of equals), ``[U]``; NO_STATION without one."""
+    """The station of each user's best link (the first of equals), ``[U]``."""
     return _best_station(problem.indptr, problem.station, problem.efficiency)  # type: ignore[no-any-return]
 
 

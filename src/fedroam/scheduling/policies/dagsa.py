@@ -7,8 +7,8 @@ gives the same schedules.
 
 How it is made fast without changing what it chooses:
 
-* "T(S_k + i) <= t*" is tested as "load_k(t*) + demand_i(t*) <= capacity_k", where a user's demand at
-  a threshold is ``need / (t* - compute)``: loads add up, so the scan needs no root.
+* "T(S_k + i) <= t*" is tested as "load_k(t*) + demand_i(t*) <= capacity_k", where a user's demand
+  at a threshold is ``need / (t* - compute)``: loads add up, so the scan needs no root.
 * A station's best remaining user is the top of a heap from which users that others took are
   dropped when they come up.
 * A station that refused its best user at some threshold refuses it at any lower one, so it is not
@@ -20,14 +20,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fedroam.arrays import Bools, Floats, Ints, Stations
+from fedroam.arrays import Floats, Ints, Stations
 from fedroam.compiled import kernel
 from fedroam.errors import ConfigError, InfeasibleError, nearest
 from fedroam.scheduling.bandwidth import share, wait_of
 from fedroam.scheduling.problem import NO_STATION, Problem, Schedule
 
 SLACK = 1e-12
-"""Relative slack of every comparison with the threshold, so that exact ties count as "not later"."""
+"""Relative slack of comparisons with the threshold: exact ties count as "not later"."""
 
 
 class _Round(NamedTuple):
@@ -48,7 +48,7 @@ class _Groups(NamedTuple):
     need_hz_s: Floats  # [U] at the chosen station
     after: Ints  # [U] the next member of the same station, or -1
     head: Ints  # [S]
-    count: Ints  # [S]
+    n_members: Ints  # [S]
     refused_at: Floats  # [S] the threshold at which the best remaining user did not fit
 
 
@@ -66,8 +66,8 @@ class Dagsa:
     """
     Place the required users, then add others until enough take part, under a moving threshold.
 
-    ``threshold``: ``"assign"`` sets it to the new station's finish time as the algorithm is printed,
-    so it may fall; ``"raise"`` never lowers it, as the text around the algorithm says.
+    ``threshold``: ``"assign"`` sets it to the new station's finish time as the algorithm is
+    printed, so it may fall; ``"raise"`` never lowers it, as the text around the algorithm says.
     ``overshoot``: the last scan may select more than ``min_selected`` users, as printed; False
     stops at the first user that makes enough.
     """
@@ -102,7 +102,8 @@ class Dagsa:
         )
         if n_selected < problem.min_selected:
             raise InfeasibleError(
-                f"only {n_selected} users can reach a station, {problem.min_selected} must take part"
+                f"only {n_selected} users can reach a station, "
+                f"{problem.min_selected} must take part"
             )
         return share(problem, station)
 
@@ -193,9 +194,9 @@ def _load(view, groups, s, limit):  # type: ignore[no-untyped-def]
 @kernel
 def _finish_of(view, groups, s):  # type: ignore[no-untyped-def]
     """T(S_k) of the paper."""
-    need, compute = np.empty(groups.count[s]), np.empty(groups.count[s])
+    need, compute = np.empty(groups.n_members[s]), np.empty(groups.n_members[s])
     user = groups.head[s]
-    for m in range(groups.count[s]):
+    for m in range(groups.n_members[s]):
         need[m], compute[m] = groups.need_hz_s[user], view.compute_s[user]
         user = groups.after[user]
     slowest, wait = wait_of(need, compute, view.capacity_hz[s])
@@ -233,7 +234,7 @@ def _place(view, groups, heaps, user, link):  # type: ignore[no-untyped-def]
     groups.need_hz_s[user] = view.payload_bit[user] / view.efficiency[link]
     groups.after[user] = groups.head[s]
     groups.head[s] = user
-    groups.count[s] += 1
+    groups.n_members[s] += 1
     groups.refused_at[s] = 0.0
     for other in view.station[view.indptr[user] : view.indptr[user + 1]]:
         if heaps.size[other] > 0 and heaps.user[heaps.start[other]] == user:

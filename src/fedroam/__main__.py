@@ -1,0 +1,5 @@
+"""``python -m fedroam``."""
+
+from fedroam.cli import main
+
+main()

@@ -1,0 +1,154 @@
+"""
+The command ``fedroam``.
+
+Exit code 0: did what was asked; 2: a mistake of the user's, told in one line; 1: a failure of ours
+(a crash shows its traceback); 130: stopped by Ctrl-C. What was asked for goes to stdout, all else
+to stderr. Everything heavy is imported inside the commands, so that ``--help`` is instant.
+"""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+
+CORES = os.cpu_count() or 1
+
+app = typer.Typer(
+    name="fedroam",
+    help="Federated learning over mobile wireless networks: schedule, simulate, compare.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Sets = Annotated[
+    Optional[list[str]],  # noqa: UP045  (typer reads it)
+    typer.Option("--set", "-s", metavar="KEY=VALUE", help="Any value: rounds=20, world.users=9."),
+]
+Policy = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--policy", "-p", help="A policy's name, or module:Name of your own."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
+Out = Annotated[Optional[Path], typer.Option("--out", "-o", help="Folder to write.")]  # noqa: UP045
+Workers = Annotated[int, typer.Option("--workers", "-w", min=1, help="Processes; same results.")]
+
+
+def main() -> None:
+    """Run the command line; the one place where exceptions become exit codes."""
+    from fedroam.errors import FedroamError, StorageError
+
+    try:
+        app()
+    except FedroamError as error:
+        if os.environ.get("FEDROAM_DEBUG"):
+            raise
+        print(f"fedroam: {error}", file=sys.stderr)
+        sys.exit(1 if isinstance(error, StorageError) else 2)
+    except BrokenPipeError:  # the reader of our output has gone, e.g. `fedroam list | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+@app.callback(invoke_without_command=True)
+def version(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Federated learning over mobile wireless networks: schedule, simulate, compare."""
+    if version:
+        from importlib.metadata import version as version_of
+
+        print(version_of("fedroam"))
+        raise typer.Exit
+
+
+@app.command()
+def run(
+    config: Annotated[Path, typer.Argument(help="Settings (TOML); a run folder has one.")],
+    policy: Policy = None,
+    sets: Sets = None,
+    seed: Annotated[Optional[int], typer.Option(help="Seed of everything random.")] = None,  # noqa: UP045
+    out: Out = None,
+    workers: Workers = 1,
+    json: Json = False,
+) -> None:
+    """Play one run into a folder. The same command again goes on where it was stopped."""
+    from fedroam.cli.running import run_command
+
+    run_command(config, _assignments(sets, policy, seed), out, workers, as_json=json)
+
+
+@app.command()
+def compare(
+    config: Annotated[Path, typer.Argument(help="Settings (TOML).")],
+    policy: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            "--policy", "-p", help="A policy to compare (repeat); default: the paper's six."
+        ),
+    ] = None,
+    seeds: Annotated[Optional[int], typer.Option(min=1, help="How many seeds.")] = None,  # noqa: UP045
+    sets: Sets = None,
+    out: Out = None,
+    workers: Workers = CORES,
+    json: Json = False,
+) -> None:
+    """Play several policies in the same worlds, under several seeds; table and figure."""
+    from fedroam.cli.comparing import compare_command
+
+    compare_command(config, policy or [], seeds, _assignments(sets), out, workers, as_json=json)
+
+
+@app.command()
+def solve(
+    problem: Annotated[Path, typer.Argument(help="Problem file (.npz or .json).")],
+    policy: Policy = "dagsa",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the policy's own draws.")] = 0,
+    time_limit: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option(help="Seconds, for policies that take a limit."),
+    ] = None,
+    sets: Sets = None,
+    out: Annotated[Optional[Path], typer.Option(help="Write the schedule to this .npz.")] = None,  # noqa: UP045
+    json: Json = False,
+) -> None:
+    """Answer one problem: who trains, through which station, with how much bandwidth."""
+    from fedroam.cli.solving import solve_command
+
+    solve_command(problem, policy or "dagsa", seed, time_limit, sets or [], out, as_json=json)
+
+
+@app.command(name="list")
+def list_(
+    family: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Argument(help="policies, mobility or radio; all of them by default."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """What can be named in settings, with options and what they mean."""
+    from fedroam.cli.listing import list_command
+
+    list_command(family, as_json=json)
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write.")] = Path("demo"),
+    workers: Workers = CORES,
+    json: Json = False,
+) -> None:
+    """The paper's scenario under six policies: table, figure, and what to try next."""
+    from fedroam.cli.demo import demo_command
+
+    demo_command(out, workers, as_json=json)
+
+
+def _assignments(sets: list[str] | None, policy: Any = None, seed: Any = None) -> tuple[str, ...]:
+    """Choices of plug-ins first: their options follow."""
+    chosen = [f'policy="{policy}"'] if policy else []
+    seeded = [f"seed={seed}"] if seed is not None else []
+    return (*chosen, *seeded, *(sets or ()))

@@ -1,0 +1,179 @@
+"""``fedroam compare``."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.csv
+import pyarrow.parquet
+import typer
+
+from fedroam.cli.running import stop_like_ctrl_c
+from fedroam.cli.screen import print_json, print_table, progress_bars, say
+from fedroam.comparison import (
+    Comparison,
+    Member,
+    mean_interval,
+    members_of,
+    paired,
+    play_all,
+)
+from fedroam.plots import plot_round_lengths, save_figure
+from fedroam.runs import Progress, Settings, parse, read_rounds
+from fedroam.runs.folder import aside
+from fedroam.runs.settings import assign, read_table
+
+MEASURES = (
+    "mean_round_s",
+    "p95_round_s",
+    "users_per_round",
+    "users_per_s",
+    "min_participation",
+    "jain",
+    "missed_per_round",
+    "forced_per_round",
+)
+"""What the table shows; ``--json`` and the files hold the rest too."""
+
+
+SHOWN = MEASURES[1:7]
+
+
+def compare_command(
+    config: Path,
+    policies: list[str],
+    seeds: int | None,
+    assignments: tuple[str, ...],
+    out: Path | None,
+    workers: int,
+    *,
+    as_json: bool,
+) -> None:
+    """Read the settings, play the members, show the comparison."""
+    table = read_table(config)
+    if policies:
+        table.setdefault("compare", {})["policies"] = policies
+        table["compare"].pop("labels", None)
+    if seeds is not None:
+        assign(table, f"compare.seeds={seeds}")
+    for assignment in assignments:
+        assign(table, assignment)
+    settings = parse(table)
+    folder = out or Path("runs") / f"{config.stem}-compare"
+    comparison = play_with_bars(settings, folder, workers)
+    files = write_comparison(comparison, folder)
+    if as_json:
+        print_json(as_object(settings, comparison, files))
+    else:
+        print_comparison(settings, comparison)
+        for file in files:
+            say(f"wrote {file}")
+
+
+def play_with_bars(settings: Settings, folder: Path, workers: int) -> Comparison:
+    """Play all members with a bar for each policy."""
+    members = members_of(settings, folder)
+    stop_like_ctrl_c()
+    with progress_bars() as bars:
+        tasks = {
+            row[0].label: bars.add_task(row[0].label, total=len(row), note="") for row in members
+        }
+        shares: dict[tuple[str, int], float] = {}
+
+        def show(member: Member, progress: Progress) -> None:
+            shares[member.label, member.settings.seed] = progress.share
+            done = sum(share for (label, _), share in shares.items() if label == member.label)
+            note = f"seed {member.settings.seed}, round {progress.round}"
+            bars.update(tasks[member.label], completed=done, note=note)
+
+        try:
+            return play_all(members, workers, show)
+        except KeyboardInterrupt:
+            bars.stop()
+            say(f"fedroam: stopped; what has been played is in {folder}; the same command goes on")
+            raise typer.Exit(130) from None
+
+
+def write_comparison(comparison: Comparison, folder: Path) -> list[Path]:
+    """The tidy table (CSV and Parquet) and the figure (PNG and SVG)."""
+    table = comparison.table()
+    with aside(folder / "comparison.parquet") as path:
+        pyarrow.parquet.write_table(table, path)
+    with aside(folder / "comparison.csv") as path:
+        pyarrow.csv.write_csv(table, path)
+    lengths_s = {
+        label: np.concatenate([read_rounds(f)["length_s"].to_numpy() for f in row])
+        for label, row in zip(comparison.labels, comparison.folders, strict=True)
+    }
+    axes = plot_round_lengths(lengths_s)
+    figures = [save_figure(axes, folder / f"round-lengths.{kind}") for kind in ("png", "svg")]
+    return [folder / "comparison.csv", folder / "comparison.parquet", *figures]
+
+
+def print_comparison(settings: Settings, comparison: Comparison) -> None:
+    """The table, and what it means."""
+    rows = []
+    reference = comparison.values(comparison.labels[0], "mean_round_s")
+    for label in comparison.labels:
+        lengths = comparison.values(label, "mean_round_s")
+        mean = mean_interval(lengths)
+        spread = f" ± {mean.high - mean.mean:.3f}" if np.isfinite(mean.high) else ""
+        ratio = mean_interval(lengths / reference)
+        rows.append(
+            (
+                label,
+                f"{mean.mean:.3f}{spread}",
+                f"{ratio.mean:.2f}x",
+                *(f"{comparison.values(label, m).mean():.3g}" for m in SHOWN),
+            )
+        )
+    header = ("policy", "round, s", f"vs {comparison.labels[0]}", *map(_heading, SHOWN))
+    n_seeds = len(comparison.seeds)
+    print_table(f"{settings.name}: {n_seeds} seeds, {_until(settings)}", header, rows)
+    say(common_ground(settings))
+
+
+def as_object(settings: Settings, comparison: Comparison, files: list[Path]) -> dict[str, Any]:
+    """The comparison as one JSON object."""
+    first = comparison.labels[0]
+    policies = {}
+    for label in comparison.labels:
+        measures = {}
+        for name in MEASURES:
+            values = comparison.values(label, name)
+            measures[name] = {**vars(mean_interval(values)), "per_seed": values.tolist()}
+        difference = paired(
+            comparison.values(label, "mean_round_s"), comparison.values(first, "mean_round_s")
+        )
+        policies[label] = {**measures, f"mean_round_s_minus_{first}": vars(difference)}
+    return {
+        "name": settings.name,
+        "seeds": list(comparison.seeds),
+        "paired": common_ground(settings),
+        "policies": policies,
+        "files": [str(file) for file in files],
+    }
+
+
+def common_ground(settings: Settings) -> str:
+    """What is equal for all policies under one seed."""
+    walks = (
+        "and the same walks"
+        if settings.mobility.make().follows_time
+        else "and the same draws of directions (walks differ: a user turns when a round begins)"
+    )
+    return (
+        "under one seed all policies meet the same users, stations, compute times and fading, "
+        + walks
+    )
+
+
+def _heading(measure: str) -> str:
+    units = {"p95_round_s": "p95, s", "users_per_s": "users/s", "min_participation": "least part"}
+    return units.get(measure, measure.replace("_per_round", "/round").replace("_", " "))
+
+
+def _until(settings: Settings) -> str:
+    stop = settings.stop
+    parts = [f"{stop.rounds} rounds"] if stop.rounds else []
+    return " or ".join(parts + ([f"{stop.time_s:g} s"] if stop.time_s else []))

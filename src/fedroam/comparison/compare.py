@@ -1,0 +1,161 @@
+"""
+Play a comparison's members, each in its own run folder, and gather what they say.
+
+Members are independent runs, so they may be played by any number of processes, stopped, and gone
+on with: the tables come out the same.
+"""
+
+import multiprocessing
+import queue
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from multiprocessing.queues import Queue
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fedroam.arrays import Floats
+from fedroam.errors import ConfigError
+from fedroam.runs import Progress, RunFolder, Settings, play
+from fedroam.runs.settings import Choice, choice
+
+DEFAULT_POLICIES = ("dagsa", "random", "uniform", "fedcs-low", "fedcs-high", "all")
+
+
+@dataclass(frozen=True)
+class Member:
+    """One policy under one seed."""
+
+    label: str
+    settings: Settings
+    folder: Path
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The summaries of all members; axes ``[policy, seed]``."""
+
+    labels: tuple[str, ...]
+    seeds: tuple[int, ...]
+    summaries: tuple[tuple[dict[str, Any], ...], ...]
+    folders: tuple[tuple[Path, ...], ...]
+
+    def values(self, label: str, measure: str) -> Floats:
+        """One measure of one policy, seed by seed."""
+        row = self.summaries[self.labels.index(label)]
+        return np.array([summary.get(measure, np.nan) for summary in row], float)
+
+    def table(self) -> pa.Table:
+        """Tidy: one row a policy and seed, one column a measure."""
+        rows = [
+            {"label": label, **summary}
+            for label, row in zip(self.labels, self.summaries, strict=True)
+            for summary in row
+        ]
+        columns = {key: None for row in rows for key in row}
+        return pa.table({key: [row.get(key) for row in rows] for key in columns})
+
+
+def members_of(settings: Settings, folder: Path) -> list[list[Member]]:
+    """All members, ``[policy][seed]``, and where each is played."""
+    policies = settings.compare.policies or tuple(
+        choice("policy", name) for name in DEFAULT_POLICIES
+    )
+    labels = settings.compare.labels or tuple(_labels(policies))
+    if len(labels) != len(policies):
+        raise ConfigError(
+            f"compare.labels has {len(labels)} entries, expected {len(policies)}, one a policy"
+        )
+    if len(set(labels)) != len(labels):
+        raise ConfigError(f"compare.labels are {list(labels)}, expected each once")
+    return [
+        [
+            Member(
+                label,
+                replace(settings, name=label, policy=policy, seed=seed),
+                folder / label.replace("/", "-") / f"seed-{seed}",
+            )
+            for seed in range(settings.seed, settings.seed + settings.compare.seeds)
+        ]
+        for label, policy in zip(labels, policies, strict=True)
+    ]
+
+
+def _labels(policies: tuple[Choice, ...]) -> list[str]:
+    """The policies' names, numbered where one is given more than once with other options."""
+    names = [policy.name.rpartition(":")[2] for policy in policies]
+    return [
+        name if names.count(name) == 1 else f"{name}-{names[:i].count(name) + 1}"
+        for i, name in enumerate(names)
+    ]
+
+
+def play_all(
+    members: list[list[Member]],
+    workers: int = 1,
+    on_progress: Callable[[Member, Progress], None] = lambda member, progress: None,
+) -> Comparison:
+    """Play what has not been played yet; the first failure stops the comparison and is raised."""
+    flat = [member for row in members for member in row]
+    if workers <= 1:
+        for member in flat:
+            play(member.settings, member.folder, lambda p, m=member: on_progress(m, p))  # type: ignore[misc]
+    else:
+        _play_in_processes(flat, workers, on_progress)
+    return read_comparison(members)
+
+
+def read_comparison(members: list[list[Member]]) -> Comparison:
+    """What the members' folders say."""
+    return Comparison(
+        labels=tuple(row[0].label for row in members),
+        seeds=tuple(member.settings.seed for member in members[0]),
+        summaries=tuple(tuple(RunFolder(m.folder).summary for m in row) for row in members),
+        folders=tuple(tuple(m.folder for m in row) for row in members),
+    )
+
+
+def _play_in_processes(
+    members: list[Member], workers: int, on_progress: Callable[[Member, Progress], None]
+) -> None:
+    context = multiprocessing.get_context("spawn")
+    news: Queue[tuple[int, Progress]] = context.Queue()
+    with ProcessPoolExecutor(workers, context, _keep_queue, (news,)) as pool:
+        waiting = {pool.submit(_play_one, i, m.settings, m.folder) for i, m in enumerate(members)}
+        try:
+            while waiting:
+                try:
+                    index, progress = news.get(timeout=0.1)
+                    on_progress(members[index], progress)
+                except queue.Empty:
+                    pass
+                done = {future for future in waiting if future.done()}
+                for future in as_completed(done):
+                    future.result()
+                waiting -= done
+        except BaseException:
+            for future in waiting:
+                future.cancel()
+            for process in list(pool._processes.values()):  # they keep what they have played
+                process.terminate()
+            raise
+
+
+_news: Any = None
+"""The queue of this worker process, set once when it starts."""
+
+
+def _keep_queue(news: Any) -> None:
+    global _news  # noqa: PLW0603  (a worker process has one queue for its whole life)
+    _news = news
+
+
+def _play_one(index: int, settings: Settings, folder: Path) -> None:
+    def tell(progress: Progress) -> None:
+        if progress.round % 10 == 0 or progress.share >= 1:
+            _news.put((index, replace(progress, last=None)))
+
+    play(settings, folder, tell)

@@ -1,0 +1,432 @@
+"""
+Training and testing on all cores, with the result of doing it one after another.
+
+Long-lived worker processes, one thread each, read the data by memory map and the global weights
+from shared memory; what they train they leave in rows of shared memory, and only a few numbers
+per user are sent. Results are taken in the order in which the tasks were given, whoever did them
+and whenever, so they are the same bits for any number of workers.
+"""
+
+import os
+import signal
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+import numpy as np
+
+from fedroam.arrays import Floats32, Ints
+from fedroam.errors import ConfigError, FedroamError, require
+from fedroam.learning.partition import Partition
+from fedroam.learning.records import Dataset, Evaluation, LocalTraining, Trainer
+from fedroam.learning.sharing import PROCESSES, SharedDataset, reserve, share
+from fedroam.learning.worker import (
+    Desk,
+    Failure,
+    Job,
+    Ready,
+    Reply,
+    Task,
+    Test,
+    Train,
+    Trained,
+    work,
+)
+
+CHUNK = 500
+"""Test samples per task: fixed, so that sums do not depend on the number of workers."""
+
+ROWS_BYTES = 64 << 20
+"""Memory for updates that wait for their turn."""
+
+PATIENCE = 3
+"""How many workers one task may cost."""
+
+SINGLE_THREAD = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
+
+Take = Callable[[int, Floats32, int, float], None]
+"""Receives user, weights ``[P]`` (valid during the call), samples and loss."""
+
+
+class TrainingError(FedroamError):
+    """A trainer raised an exception; the message says for whom, the cause is the exception."""
+
+
+class WorkerError(FedroamError):
+    """Worker processes cannot be kept alive."""
+
+
+def usable_cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Engine:
+    """
+    Trains users and tests models, with ``workers`` processes.
+
+    With ``workers = 0`` everything happens in this process, with the threads that it has: for
+    debugging, and for trainers that cannot be sent to another process.
+    """
+
+    def __init__(
+        self,
+        trainer: Trainer,
+        dataset: Dataset,
+        partition: Partition,
+        how: LocalTraining,
+        *,
+        seed: int,
+        workers: int | None = None,
+    ) -> None:
+        workers = usable_cores() if workers is None else workers
+        require(0 <= workers <= 1024, "workers", workers, "0 to 1024")
+        self._counts, self._n_test = partition.counts, len(dataset.test_y)
+        self._job = Job(
+            trainer=trainer,
+            how=how,
+            seed=seed,
+            dataset=SharedDataset.of(dataset),
+            indptr=share(partition.indptr),
+            sample=share(partition.sample),
+            weights=reserve((trainer.n_parameters,), np.float32),
+            rows=reserve((_n_rows(trainer.n_parameters, workers), trainer.n_parameters), "f4"),
+        )
+        self._weights, self._rows = self._job.weights.open(), self._job.rows.open()
+        self._desk = Desk(self._job) if workers == 0 else None
+        self._crew = [_Worker(self._job) for _ in range(workers)]
+
+    def train(self, weights: Floats32, round: int, users: Ints, take: Take) -> None:
+        """
+        Let ``users`` train from ``weights`` and hand each result to ``take``.
+
+        The largest start first, so that the workers end together; ``take`` is called in that
+        order too, the smaller number first among equals.
+        """
+        order = np.lexsort((users, -self._counts[users]))
+        tasks = [Train(round, int(user)) for user in users[order]]
+        self._weights[...] = weights
+
+        def taken(task: Task, row: int, reply: Reply) -> None:
+            if isinstance(task, Train) and isinstance(reply, Trained):
+                take(task.user, self._rows[row], reply.n_samples, reply.loss)
+
+        self._run(tasks, taken)
+
+    def evaluate(self, weights: Floats32) -> Evaluation:
+        """Test ``weights`` on the whole test set, in stretches of ``CHUNK``."""
+        parts: list[Evaluation] = []
+        self._weights[...] = weights
+
+        def taken(task: Task, row: int, reply: Reply) -> None:
+            del task, row
+            if isinstance(reply, Evaluation):
+                parts.append(reply)
+
+        starts = range(0, self._n_test, CHUNK)
+        self._run([Test(at, min(at + CHUNK, self._n_test)) for at in starts], taken)
+        return Evaluation(
+            loss_sum=sum(part.loss_sum for part in parts),
+            correct=np.sum([part.correct for part in parts], axis=0),
+            count=np.sum([part.count for part in parts], axis=0),
+        )
+
+    def close(self) -> None:
+        """End the workers; the engine starts them anew if it is used again."""
+        for worker in self._crew:
+            worker.dismiss()
+        for worker in self._crew:
+            worker.bury()
+
+    def __enter__(self) -> "Engine":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    @property
+    def worker_pids(self) -> tuple[int, ...]:
+        """The processes that are alive, for those who watch or test them."""
+        pids = (worker.process.pid for worker in self._crew if worker.is_alive)
+        return tuple(pid for pid in pids if pid is not None)
+
+    def _run(self, tasks: Sequence[Task], taken: Callable[[Task, int, Reply], None]) -> None:
+        if self._desk is not None:
+            _run_here(self._desk, tasks, taken)
+            return
+        shift = _Shift(tasks, len(self._rows), taken)
+        try:
+            for worker in self._crew:
+                worker.ensure()
+            while not shift.is_over:
+                shift.hand_out(self._crew)
+                if not shift.take_next():
+                    shift.collect(self._crew, timeout_s=None)
+                else:
+                    shift.collect(self._crew, timeout_s=0.0)
+        finally:
+            for worker in self._crew:  # only after an exception is anybody still at work
+                if worker.task is not None:
+                    worker.bury()
+
+
+class _Shift:
+    """One list of tasks on its way through the workers."""
+
+    def __init__(
+        self, tasks: Sequence[Task], n_rows: int, taken: Callable[[Task, int, Reply], None]
+    ) -> None:
+        self._tasks, self._taken = tasks, taken
+        self._to_do = deque(range(len(tasks)))
+        self._rows = list(range(n_rows))
+        self._done: dict[int, tuple[int, Reply]] = {}
+        self._lost = np.zeros(len(tasks), np.int64)
+        self._next = 0
+
+    @property
+    def is_over(self) -> bool:
+        """Everything has been taken."""
+        return self._next == len(self._tasks)
+
+    def hand_out(self, crew: Sequence["_Worker"]) -> None:
+        """
+        Give every idle worker a task, in order, while there are rows to put results into.
+
+        The task to be taken next is always at work or done, since tasks are given in order, so
+        rows are never all held by later ones.
+        """
+        for worker in crew:
+            if not (self._to_do and self._rows):
+                return
+            if worker.is_idle:
+                position = self._to_do.popleft()
+                row = self._rows.pop()
+                if not worker.give(position, row, self._tasks[position]):
+                    self._give_back(position, row)
+
+    def take_next(self) -> bool:
+        """Take the next result, if it is there."""
+        if self._next not in self._done:
+            return False
+        row, reply = self._done.pop(self._next)
+        self._taken(self._tasks[self._next], row, reply)
+        self._rows.append(row)
+        self._next += 1
+        return True
+
+    def collect(self, crew: Sequence["_Worker"], timeout_s: float | None) -> None:
+        """Receive what workers have to say; replace those who died."""
+        expected = {worker.connection: worker for worker in crew if worker.is_expected}
+        for connection in wait(list(expected), timeout_s):
+            worker = expected[connection]  # type: ignore[index]
+            reply = worker.receive()
+            if reply is None:
+                self._replace(worker)
+            elif isinstance(reply, Failure):
+                _raise(reply, str(worker.task and self._tasks[worker.task[0]]))
+            elif not isinstance(reply, Ready) and worker.task is not None:
+                position, row = worker.task
+                worker.task = None
+                self._done[position] = (row, reply)
+
+    def _replace(self, worker: "_Worker") -> None:
+        task, exit_code = worker.task, worker.bury()
+        if task is not None:
+            position, row = task
+            self._give_back(position, row)
+            self._lost[position] += 1
+            if self._lost[position] >= PATIENCE:
+                raise WorkerError(
+                    f"{self._tasks[position]}: {PATIENCE} worker processes died of it, the last "
+                    f"one with {_cause(exit_code)}"
+                )
+        elif exit_code is not None and exit_code >= 0:
+            raise WorkerError(
+                f"a worker process did not start (exit code {exit_code}); a script that trains "
+                'needs its calls below `if __name__ == "__main__":`'
+            )
+        worker.ensure()
+
+    def _give_back(self, position: int, row: int) -> None:
+        self._to_do.appendleft(position)
+        self._rows.append(row)
+
+
+class _Worker:
+    """One worker process, or the place for one."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._false_starts = 0
+        self._is_ready = False
+        self.connection: Connection
+        self.process: Any = None
+        self.task: tuple[int, int] | None = None  # position and row of what it works on
+        self.ensure()
+
+    @property
+    def is_alive(self) -> bool:
+        """It has been started and has not ended."""
+        return self.process is not None and self.process.is_alive()
+
+    @property
+    def is_idle(self) -> bool:
+        """It waits for a task."""
+        return self._is_ready and self.task is None
+
+    @property
+    def is_expected(self) -> bool:
+        """It will say something: that it is ready, or a result."""
+        return self.process is not None and not self.is_idle
+
+    def ensure(self) -> None:
+        """Start the process unless it is alive."""
+        if self.is_alive:
+            return
+        self.bury()
+        if self._false_starts >= PATIENCE:
+            raise WorkerError(f"{PATIENCE} worker processes died before they were ready")
+        self._false_starts += 1
+        ours, theirs = PROCESSES.Pipe()
+        process = PROCESSES.Process(
+            target=work, args=(theirs, self._job), name="fedroam-worker", daemon=True
+        )
+        try:
+            with _single_thread(), _deaf_to_ctrl_c():
+                process.start()
+        except (TypeError, AttributeError, ValueError, ImportError) as error:
+            ours.close()
+            raise ConfigError(f"trainer: cannot be sent to a worker process: {error}") from error
+        except Exception as error:  # pickle.PicklingError and what others' __reduce__ may raise
+            ours.close()
+            raise WorkerError(f"cannot start a worker process: {error}") from error
+        finally:
+            theirs.close()
+        self.connection, self.process = ours, process
+
+    def give(self, position: int, row: int, task: Task) -> bool:
+        """Whether the worker could be told."""
+        if isinstance(task, Train):
+            task = Train(task.round, task.user, row)
+        try:
+            self.connection.send(task)
+        except OSError:
+            self.bury()
+            self.ensure()
+            return False
+        self.task = (position, row)
+        return True
+
+    def receive(self) -> Reply | None:
+        """What the worker says; None when it has died."""
+        try:
+            reply: Reply = self.connection.recv()
+        except (EOFError, OSError):
+            return None
+        if isinstance(reply, Ready):
+            self._is_ready, self._false_starts = True, 0
+        return reply
+
+    def dismiss(self) -> None:
+        """Tell an idle worker to go."""
+        if self.process is not None and self.is_idle:
+            self.connection.close()
+            self._is_ready = False
+
+    def bury(self) -> int | None:
+        """End the process, whatever it does, and return its exit code."""
+        process, self.process = self.process, None
+        self._is_ready, self.task = False, None
+        if process is None:
+            return None
+        is_dismissed = self.connection.closed
+        self.connection.close()
+        process.join(5.0 if is_dismissed or not process.is_alive() else 0.0)
+        if process.is_alive():
+            process.kill()
+            process.join()
+        exit_code: int | None = process.exitcode
+        process.close()
+        return exit_code
+
+
+def _run_here(desk: Desk, tasks: Sequence[Task], taken: Callable[[Task, int, Reply], None]) -> None:
+    for task in tasks:
+        given = Train(task.round, task.user, 0) if isinstance(task, Train) else task
+        try:
+            reply = desk.perform(given)
+        except Exception as error:
+            _reraise(error, str(task))
+        taken(task, 0, reply)
+
+
+def _raise(failure: Failure, task: str) -> None:
+    error = failure.error
+    if error is None:
+        raise TrainingError(f"{task}: {failure.name}: {failure.message}\n{failure.trace}")
+    error.add_note(f"In the worker process:\n{failure.trace}")
+    _reraise(error, task)
+
+
+def _reraise(error: BaseException, task: str) -> None:
+    """As the same kind of error where it is ours: a mistake of the user's remains one."""
+    message = f"{task}: {error}"
+    if isinstance(error, FedroamError):
+        raise type(error)(message) from error
+    raise TrainingError(f"{task}: {type(error).__name__}: {error}") from error
+
+
+def _n_rows(n_parameters: int, workers: int) -> int:
+    """Enough that nobody waits, within the memory; three for each worker in any case."""
+    if workers == 0:
+        return 1
+    return max(3 * workers, min(ROWS_BYTES // (4 * max(n_parameters, 1)), 256))
+
+
+def _cause(exit_code: int | None) -> str:
+    if exit_code is not None and exit_code < 0:
+        name = signal.Signals(-exit_code).name
+        memory = " (out of memory?)" if name == "SIGKILL" else ""
+        return f"signal {name}{memory}"
+    return f"exit code {exit_code}"
+
+
+@contextmanager
+def _single_thread() -> Iterator[None]:
+    """Processes started inside use one thread each in whatever library they load."""
+    before = {name: os.environ.get(name) for name in SINGLE_THREAD}
+    os.environ.update(dict.fromkeys(SINGLE_THREAD, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """Processes started inside ignore Ctrl-C from their first moment, also while they import."""
+    if threading.current_thread() is not threading.main_thread() or sys.platform == "win32":
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

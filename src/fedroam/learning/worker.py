@@ -1,0 +1,157 @@
+"""What a worker process does: it trains the user, or tests the samples, that it is told."""
+
+import os
+import signal
+import threading
+import traceback
+from dataclasses import dataclass
+from multiprocessing import parent_process
+from multiprocessing.connection import Connection, wait
+
+import numpy as np
+
+from fedroam.errors import ContractError
+from fedroam.learning.partition import Partition
+from fedroam.learning.records import Evaluation, LocalTraining, Trainer
+from fedroam.learning.sharing import Shared, SharedDataset
+from fedroam.streams import stream
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """All that a worker has to know, given to it once."""
+
+    trainer: Trainer
+    how: LocalTraining
+    seed: int
+    dataset: SharedDataset
+    indptr: Shared  # [U + 1] the partition
+    sample: Shared
+    weights: Shared  # [P] the global model, written by the engine between rounds
+    rows: Shared  # [rows, P] where workers put what they have trained
+
+
+@dataclass(frozen=True)
+class Train:
+    """Train one user, from the present global weights, and put the result into ``row``."""
+
+    round: int
+    user: int
+    row: int = -1  # the engine chooses it
+
+    def __str__(self) -> str:
+        return f"round {self.round}, user {self.user}"
+
+
+@dataclass(frozen=True)
+class Test:
+    """Test the present global weights on a stretch of the test samples."""
+
+    first: int
+    end: int
+
+    def __str__(self) -> str:
+        return f"testing samples {self.first} to {self.end - 1}"
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The weights are in the row."""
+
+    n_samples: int
+    loss: float
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An exception in a worker, in a form that any process can read."""
+
+    error: BaseException | None  # None: it could not be pickled
+    name: str
+    message: str
+    trace: str
+
+
+@dataclass(frozen=True)
+class Ready:
+    """The worker has opened everything and waits for its first task."""
+
+
+Task = Train | Test
+Reply = Trained | Evaluation | Failure | Ready
+
+
+class Desk:
+    """The shared arrays, opened in this process, and what is done with them."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._dataset = job.dataset.open()
+        self._partition = Partition(job.indptr.open(), job.sample.open())
+        self._rows = job.rows.open()
+        self._weights = job.weights.open().view()
+        self._weights.flags.writeable = False
+
+    def perform(self, task: Task) -> Trained | Evaluation:
+        """Do it; the same task has the same result in every process."""
+        if isinstance(task, Train):
+            return self._train(task)
+        samples = np.arange(task.first, task.end)
+        return self._job.trainer.evaluate(self._weights, self._dataset, samples)
+
+    def _train(self, task: Train) -> Trained:
+        job = self._job
+        update = job.trainer.train(
+            self._weights,
+            self._dataset,
+            self._partition.samples_of(task.user),
+            job.how,
+            stream(job.seed, "batches", task.round, task.user),
+        )
+        row = self._rows[task.row]
+        if update.weights.shape != row.shape or update.weights.dtype != row.dtype:
+            got = f"{update.weights.dtype}{update.weights.shape}"
+            raise ContractError(f"the trainer returned {got}, expected float32{row.shape}")
+        row[...] = update.weights
+        return Trained(int(update.n_samples), float(update.loss))
+
+
+def work(connection: Connection, job: Job) -> None:
+    """The life of a worker process: it ends when the engine hangs up or dies."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the engine, which tells us
+    threading.Thread(target=_follow_the_parent, daemon=True).start()
+    try:
+        desk = Desk(job)
+        connection.send(Ready())
+        while True:
+            connection.send(_attempt(desk, connection.recv()))
+    except (EOFError, OSError):
+        return  # nobody listens any more
+    except Exception as error:
+        connection.send(_failure(error))
+
+
+def _attempt(desk: Desk, task: Task) -> Reply:
+    try:
+        return desk.perform(task)
+    except Exception as error:  # whatever a trainer raises belongs to who asked for the training
+        return _failure(error)
+
+
+def _failure(error: Exception) -> Failure:
+    from multiprocessing.reduction import ForkingPickler
+
+    trace = "".join(traceback.format_exception(error))
+    try:
+        ForkingPickler.loads(ForkingPickler.dumps(error))
+    except Exception:  # pickling runs others' code, which may raise anything
+        return Failure(None, type(error).__name__, str(error), trace)
+    return Failure(error, type(error).__name__, str(error), trace)
+
+
+def _follow_the_parent() -> None:
+    """A parent that is killed cannot say goodbye; the system tells."""
+    parent = parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)

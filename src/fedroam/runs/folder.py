@@ -1,0 +1,199 @@
+"""
+A run folder: all that is needed to repeat, resume and show a run.
+
+Everything is written aside and renamed, the rows of some rounds before the checkpoint that follows
+them: whatever happens in between, what lies there is whole, and what lies beyond the last
+checkpoint is computed again, bit for bit.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+from safetensors.numpy import load_file, save
+
+from fedroam.errors import ConfigError, StorageError
+from fedroam.runs.settings import Settings, parse, read_table, to_table, to_toml
+from fedroam.runs.tables import parts_of, read_rounds, read_users, round_table, user_table
+from fedroam.scheduling.interchange import write_problem
+from fedroam.simulation import Round
+
+TABLES = ("rounds", "users")
+
+
+class RunFolder:
+    """One run's files."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def is_complete(self) -> bool:
+        """The run has ended and been summed up."""
+        return (self.path / "summary.json").exists()
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What ``finish`` wrote."""
+        return json.loads((self.path / "summary.json").read_text())  # type: ignore[no-any-return]
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that the run was started with."""
+        return parse(read_table(self.path / "config.toml"))
+
+    def begin(self, settings: Settings) -> None:
+        """Make the folder; ConfigError where it holds anything else than this very run."""
+        config = self.path / "config.toml"
+        if config.exists():
+            if self.settings != settings:
+                raise ConfigError(
+                    f"{self.path} holds another run (its settings differ in "
+                    f"{_difference(self.settings, settings)}); choose another --out"
+                )
+            self._drop_loose_ends()
+            return
+        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+            raise ConfigError(f"{self.path} exists and is no run folder; choose another --out")
+        with _told(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            write_text(self.path / "versions.json", json.dumps(versions(), indent=2) + "\n")
+            write_text(config, to_toml(settings))
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Hold the folder against other processes; freed by the system however this one ends."""
+        with _told(self.path), (self.path / ".lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ConfigError(f"another process is writing {self.path}") from None
+            yield
+
+    def load_state(self) -> dict[str, NDArray[Any]] | None:
+        """The state at the last checkpoint; rows beyond it are dropped."""
+        file = self.path / "checkpoint.safetensors"
+        if not file.exists():
+            done, state = 0, None
+        else:
+            state = load_file(file)
+            done = int(state["round"])
+        for name in TABLES:
+            for part in parts_of(self.path, name):
+                if int(part.stem) >= done:
+                    part.unlink()
+        return state
+
+    def save(
+        self, played: Sequence[Round], state: dict[str, NDArray[Any]], record: tuple[bool, bool]
+    ) -> None:
+        """Keep the rounds since the last checkpoint, then the state after them."""
+        keep_users, keep_problems = record
+        with _told(self.path):
+            if played:
+                name = f"{played[0].round:08d}.parquet"
+                self._write_part(self.path / "rounds" / name, round_table(played))
+                if keep_users:
+                    self._write_part(self.path / "users" / name, user_table(played))
+                if keep_problems:
+                    for p in played:
+                        write_problem(
+                            p.problem, self.path / "problems" / f"round-{p.round:06d}.npz"
+                        )
+            blob = save({k: np.ascontiguousarray(v) for k, v in state.items()})
+            write_bytes(self.path / "checkpoint.safetensors", blob)
+
+    def finish(self, summary: dict[str, Any]) -> None:
+        """Join the parts, sum up, and take the parts away."""
+        with _told(self.path):
+            for name, read in (("rounds", read_rounds), ("users", read_users)):
+                if parts_of(self.path, name):
+                    self._write_part(self.path / f"{name}.parquet", read(self.path))
+            write_text(self.path / "summary.json", json.dumps(summary, indent=2) + "\n")
+            for name in TABLES:
+                shutil.rmtree(self.path / name, ignore_errors=True)
+
+    @staticmethod
+    def _write_part(path: Path, table: Any) -> None:
+        path.parent.mkdir(exist_ok=True)
+        with aside(path) as temporary:
+            pq.write_table(table, temporary)
+
+    def _drop_loose_ends(self) -> None:
+        for temporary in self.path.rglob(".*.part"):
+            temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def aside(path: Path) -> Iterator[Path]:
+    """A path to write to; it takes the place of ``path`` when all went well."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        yield temporary
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all."""
+    with aside(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    write_bytes(path, text.encode())
+
+
+def versions() -> dict[str, str]:
+    """What the bits of a run depend on beside its settings."""
+    found = {"python": platform.python_version(), "machine": platform.machine()}
+    for package in ("fedroam", "numpy", "scipy", "numba", "pyarrow", "torch"):
+        with contextlib.suppress(PackageNotFoundError):
+            found[package] = version(package)
+    return found | {"platform": sys.platform}
+
+
+@contextlib.contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Tell what could not be written, and that the rest is safe."""
+    try:
+        yield
+    except StorageError:
+        raise
+    except OSError as error:
+        raise StorageError(
+            f"{path}: {error.strerror or error}; the rounds recorded so far are safe, "
+            "and the same command goes on from there"
+        ) from error
+
+
+def _difference(one: Settings, other: Settings) -> str:
+    """The first setting in which two runs differ."""
+    a, b = _flat(to_table(one)), _flat(to_table(other))
+    key = next(k for k in sorted({*a, *b}) if a.get(k) != b.get(k))
+    return f"{key}: {a.get(key)!r} there, {b.get(key)!r} here"
+
+
+def _flat(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        if isinstance(value, dict):
+            flat |= _flat(value, f"{prefix}{key}.")
+        else:
+            flat[prefix + key] = value
+    return flat

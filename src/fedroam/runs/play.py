@@ -1,0 +1,97 @@
+"""Play a run into its folder, from the beginning or from where it stopped."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fedroam.runs.folder import RunFolder
+from fedroam.runs.settings import Settings
+from fedroam.runs.summary import summarise
+from fedroam.runs.tables import read_rounds
+from fedroam.simulation import Round, Simulation
+
+CHECKPOINT_S = 2.0
+"""Real seconds between checkpoints: what a kill costs at most."""
+
+USERS_KEPT_UP_TO = 2_000
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is."""
+
+    round: int  # rounds played
+    now_s: float  # simulated
+    share: float  # of the run, 0..1
+    last: Round | None = None
+
+
+def play(
+    settings: Settings,
+    path: Path,
+    on_round: Callable[[Progress], None] = lambda progress: None,
+) -> dict[str, Any]:
+    """
+    The summary of the run in ``path``, which is played to its end if it has not been.
+
+    A run that was stopped, at whatever moment, goes on from its last checkpoint and ends with the
+    same tables bit for bit.
+    """
+    folder = RunFolder(path)
+    folder.begin(settings)
+    with folder.alone():
+        if folder.is_complete:
+            return folder.summary
+        simulation = Simulation(
+            settings.scenario(),
+            settings.policy.make(),
+            seed=settings.seed,
+            evaluation=settings.evaluation,
+        )
+        if (state := folder.load_state()) is not None:
+            simulation.restore(state)
+        _play_on(simulation, settings, folder, on_round)
+        rounds = read_rounds(path)
+        summary = {
+            "name": settings.name,
+            "policy": settings.policy.name,
+            "seed": settings.seed,
+            **summarise(rounds, simulation.times_selected),
+        }
+        folder.finish(summary)
+        return folder.summary
+
+
+def _play_on(
+    simulation: Simulation,
+    settings: Settings,
+    folder: RunFolder,
+    on_round: Callable[[Progress], None],
+) -> None:
+    detail = settings.record.detail
+    keep_users = settings.world.users <= USERS_KEPT_UP_TO if detail == "auto" else detail
+    record = (bool(keep_users), settings.record.problems)
+    pending: list[Round] = []
+    saved_s = time.monotonic()
+    try:
+        for played in simulation.rounds(rounds=settings.stop.rounds, time_s=settings.stop.time_s):
+            pending.append(played)
+            on_round(_progress(simulation, settings, played))
+            if time.monotonic() - saved_s > CHECKPOINT_S:
+                # Taken out first: a save that is interrupted is not repeated half-done.
+                rows, pending = pending, []
+                folder.save(rows, simulation.state(), record)
+                saved_s = time.monotonic()
+    finally:
+        # Also after Ctrl-C or a policy's mistake: what has been played is kept.
+        if pending and pending[-1].round == simulation.round - 1:
+            folder.save(pending, simulation.state(), record)
+
+
+def _progress(simulation: Simulation, settings: Settings, played: Round) -> Progress:
+    stop = settings.stop
+    by_round = simulation.round / stop.rounds if stop.rounds else 0.0
+    by_time = simulation.now_s / stop.time_s if stop.time_s else 0.0
+    return Progress(simulation.round, simulation.now_s, min(1.0, max(by_round, by_time)), played)

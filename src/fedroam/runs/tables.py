@@ -1,0 +1,164 @@
+"""
+The tables of a run: one row a round, and where asked for one row a user and round.
+
+Parquet, so that ``pandas.read_parquet`` or anything else reads them. While a run goes on its rows
+lie in parts, written aside and renamed; they are joined when it ends.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fedroam.errors import ConfigError
+from fedroam.simulation import Round
+
+MANY_USERS = 10_000
+"""Above this the round table names no single users."""
+
+ROUND_COLUMNS = pa.schema(
+    {
+        "round": pa.int64(),
+        "start_s": pa.float64(),
+        "length_s": pa.float64(),
+        "n_selected": pa.int32(),
+        "n_forced": pa.int32(),  # users that rho1 required
+        "n_missed": pa.int32(),  # of those, left out
+        "n_lacking": pa.int32(),  # too few for rho2, by so many
+        "straggler": pa.int32(),
+        "selected": pa.list_(pa.int32()),
+        "station_load": pa.list_(pa.float64()),  # share of the band in use
+        "station_s": pa.list_(pa.float64()),  # last finish; nan where idle
+        "bound_s": pa.float64(),  # certified: no lawful schedule is shorter
+        "gap": pa.float64(),  # length_s / bound_s - 1
+        "train_loss": pa.float64(),
+        "n_refused": pa.int32(),  # updates with nan or infinity
+        "accuracy": pa.float64(),
+        "loss": pa.float64(),
+        "class_accuracy": pa.list_(pa.float64()),
+        "policy_wall_s": pa.float64(),
+    }
+)
+MEASURED = ("policy_wall_s",)
+"""Columns that depend on the machine and the hour; everything else is the same for a seed."""
+
+USER_COLUMNS = pa.schema(
+    {
+        "round": pa.int64(),
+        "user": pa.int32(),
+        "x_m": pa.float64(),
+        "y_m": pa.float64(),
+        "is_required": pa.bool_(),
+        "station": pa.int32(),  # -1: left out
+        "bandwidth_hz": pa.float64(),
+        "finish_s": pa.float64(),  # nan: left out
+    }
+)
+
+
+def round_table(played: Sequence[Round]) -> pa.Table:
+    """The rows of some rounds."""
+    return pa.Table.from_pylist([_round_row(p) for p in played], schema=ROUND_COLUMNS)
+
+
+def _round_row(played: Round) -> dict[str, object]:
+    problem, verdict, learned, score = (
+        played.problem,
+        played.verdict,
+        played.learned,
+        played.score,
+    )
+    row: dict[str, object] = {
+        "round": played.round,
+        "start_s": played.start_s,
+        "length_s": played.length_s,
+        "n_selected": verdict.n_selected,
+        "n_forced": int(np.count_nonzero(problem.required)),
+        "n_missed": verdict.missed.size,
+        "n_lacking": verdict.lacking,
+        "straggler": verdict.straggler,
+        "selected": played.schedule.chosen if problem.n_users <= MANY_USERS else None,
+        "station_load": verdict.used_hz / problem.capacity_hz,
+        "station_s": verdict.station_s,
+        "policy_wall_s": played.policy_wall_s,
+    }
+    if learned:
+        row["train_loss"] = float(learned.loss.mean()) if learned.loss.size else None
+        row["n_refused"] = learned.n_refused
+    if score:
+        row["accuracy"], row["loss"] = score.accuracy, score.loss
+        row["class_accuracy"] = score.class_accuracy
+    return row
+
+
+def user_table(played: Sequence[Round]) -> pa.Table:
+    """The rows of all users in some rounds."""
+    tables = [
+        pa.table(
+            {
+                "round": np.full(p.problem.n_users, p.round),
+                "user": np.arange(p.problem.n_users, dtype=np.int32),
+                "x_m": p.position_m[:, 0],
+                "y_m": p.position_m[:, 1],
+                "is_required": p.problem.required,
+                "station": p.schedule.station,
+                "bandwidth_hz": p.schedule.bandwidth_hz,
+                "finish_s": p.verdict.finish_s,
+            },
+            schema=USER_COLUMNS,
+        )
+        for p in played
+    ]
+    return pa.concat_tables(tables)
+
+
+def read_rounds(folder: Path) -> pa.Table:
+    """The round table of a run, finished or not."""
+    return _read(folder, "rounds", ROUND_COLUMNS)
+
+
+def read_users(folder: Path) -> pa.Table:
+    """The table of users of a run; empty where it was not recorded."""
+    return _read(folder, "users", USER_COLUMNS)
+
+
+def parts_of(folder: Path, name: str) -> list[Path]:
+    """The parts that a table lies in while a run goes on, in order."""
+    return sorted((folder / name).glob("*.parquet"))
+
+
+def _read(folder: Path, name: str, schema: pa.Schema) -> pa.Table:
+    whole = folder / f"{name}.parquet"
+    try:
+        if whole.exists():
+            return pq.read_table(whole)
+        parts = parts_of(folder, name)
+        if not parts:
+            return schema.empty_table()
+        return pa.concat_tables([pq.read_table(part) for part in parts])
+    except (pa.ArrowInvalid, OSError) as error:
+        raise ConfigError(f"{folder} does not hold a readable table of {name}: {error}") from error
+
+
+def sha256_of(table: pa.Table) -> str:
+    """A digest of every value that the settings determine (not of measured wall times)."""
+    digest = hashlib.sha256()
+    for name in table.column_names:
+        if name in MEASURED:
+            continue
+        digest.update(name.encode())
+        column = table[name].combine_chunks()
+        if pa.types.is_list(column.type):
+            digest.update(_bytes_of(column.value_lengths()))
+            column = column.flatten()
+        digest.update(_bytes_of(column))
+    return digest.hexdigest()
+
+
+def _bytes_of(column: pa.Array) -> bytes:
+    """Which values are there, and the values."""
+    filled = column.fill_null(0).to_numpy(zero_copy_only=False)
+    return column.is_valid().to_numpy(zero_copy_only=False).tobytes() + filled.tobytes()  # type: ignore[no-any-return]

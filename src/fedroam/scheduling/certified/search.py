@@ -1,0 +1,386 @@
+"""
+Local search at a fixed deadline ``t``: even out the stations until none is over its band.
+
+At a fixed deadline loads add up: user ``u`` on link ``k`` takes the part
+``r_k = need_k / (t - compute_u) / capacity`` of its station, and a schedule is shorter than ``t``
+exactly when no station is filled beyond 1. The search lowers ``Σ_s exp(α fill_s)``, first with a
+small ``α`` (spend little in all), then with larger ones (no station above the others). A change
+starts at the fullest station that has not been tried in vain, and is the best among
+
+* move: a user goes to another station;
+* replace: a user that is free to be left out leaves, the cheapest newcomer joins anywhere;
+* swap: two users exchange stations;
+* relay: one user moves, and another moves on from where it arrives;
+* ejection: one user moves, one is left out there, the cheapest newcomer joins anywhere; or one is
+  left out, another takes its place, and a newcomer joins where that one was.
+
+When no change helps, a few random ones are made, and undone unless the descent after them ends
+lower.
+"""
+
+import numpy as np
+
+from fedroam.compiled import kernel
+
+OUT = -1
+
+
+@kernel
+def search(
+    indptr,
+    station,
+    part,
+    free,
+    sorted_start,
+    sorted_link,
+    owner,
+    current,
+    fill,
+    sharpness,
+    kicks,
+    draws,
+):  # type: ignore[no-untyped-def]
+    """
+    Improve ``current [C]`` (link of every user, or OUT) in place, and ``fill [S]`` with it.
+
+    ``sharpness`` lists the values of ``α``, ascending; ``sorted_link`` the links of every station,
+    lightest first; ``draws [kicks, 16]`` are uniform in 0..1.
+    """
+    n_users, n_stations = current.size, fill.size
+    head = np.full(n_stations, -1)
+    after, before = np.full(n_users, -1), np.full(n_users, -1)
+    for u in range(n_users - 1, -1, -1):
+        if current[u] >= 0:
+            _join(u, station[current[u]], head, after, before)
+    entry = np.empty(n_stations, np.int64)
+    for s in range(n_stations):
+        _refresh_entry(s, sorted_start, sorted_link, owner, current, entry)
+    state = (indptr, station, part, free, sorted_start, sorted_link, owner)
+    lists = (current, fill, head, after, before, entry)
+    grown = np.empty(part.size)
+    energy = np.empty(n_stations)
+    row = np.full(n_stations, -1)
+    stuck = np.zeros(n_stations, np.bool_)
+    for alpha in sharpness:
+        _grow(alpha, part, grown)
+        stuck[:] = False
+        _descend(state, lists, grown, energy, row, stuck, alpha)
+    if kicks == 0:
+        return
+    alpha = sharpness[-1]
+    best, best_fill = current.copy(), fill.copy()
+    level = _level(fill, alpha)
+    log_link = np.empty(0, np.int64)
+    for kick in range(kicks):
+        stuck[:] = True
+        _kick(state, lists, stuck, draws[kick])
+        _descend(state, lists, grown, energy, row, stuck, alpha)
+        new_level = _level(fill, alpha)
+        if new_level <= level:
+            level = new_level
+            best[:] = current
+            best_fill[:] = fill
+        else:
+            for u in range(n_users):
+                if current[u] != best[u]:
+                    _put(u, best[u], state, lists)
+            fill[:] = best_fill
+
+
+@kernel
+def _grow(alpha, part, grown):  # type: ignore[no-untyped-def]
+    for k in range(part.size):
+        grown[k] = np.exp(min(alpha * part[k], 700.0))
+
+
+@kernel
+def _level(fill, alpha):  # type: ignore[no-untyped-def]
+    """The smooth maximum of the fills, which the search lowers."""
+    top = fill.max()
+    total = 0.0
+    for s in range(fill.size):
+        total += np.exp(alpha * (fill[s] - top))
+    return top + np.log(total) / alpha
+
+
+@kernel
+def _join(u, s, head, after, before):  # type: ignore[no-untyped-def]
+    after[u], before[u] = head[s], -1
+    if head[s] >= 0:
+        before[head[s]] = u
+    head[s] = u
+
+
+@kernel
+def _leave(u, s, head, after, before):  # type: ignore[no-untyped-def]
+    if before[u] >= 0:
+        after[before[u]] = after[u]
+    else:
+        head[s] = after[u]
+    if after[u] >= 0:
+        before[after[u]] = before[u]
+
+
+@kernel
+def _refresh_entry(s, sorted_start, sorted_link, owner, current, entry):  # type: ignore[no-untyped-def]
+    """The lightest link to ``s`` of a user that is left out."""
+    entry[s] = -1
+    for i in range(sorted_start[s], sorted_start[s + 1]):
+        if current[owner[sorted_link[i]]] == OUT:
+            entry[s] = sorted_link[i]
+            return
+
+
+@kernel
+def _put(u, link, state, lists):  # type: ignore[no-untyped-def]
+    """Move user ``u`` to ``link`` (or OUT), and keep lists, fills and entries true."""
+    indptr, station, part, free, sorted_start, sorted_link, owner = state
+    current, fill, head, after, before, entry = lists
+    old = current[u]
+    if old >= 0:
+        fill[station[old]] -= part[old]
+        _leave(u, station[old], head, after, before)
+    current[u] = link
+    if link >= 0:
+        fill[station[link]] += part[link]
+        _join(u, station[link], head, after, before)
+    if (old < 0) == (link < 0):
+        return
+    for k in range(indptr[u], indptr[u + 1]):
+        s = station[k]
+        if link < 0:
+            if entry[s] < 0 or part[k] < part[entry[s]]:
+                entry[s] = k
+        elif entry[s] == k:
+            _refresh_entry(s, sorted_start, sorted_link, owner, current, entry)
+
+
+@kernel
+def _descend(state, lists, grown, energy, row, stuck, alpha):  # type: ignore[no-untyped-def]
+    """Apply best changes until every station has been tried in vain."""
+    indptr, station, part, free, sorted_start, sorted_link, owner = state
+    current, fill, head, after, before, entry = lists
+    n_stations = fill.size
+    for s in range(n_stations):
+        energy[s] = np.exp(min(alpha * (fill[s] - 1.0), 700.0))
+    users, links = np.empty(3, np.int64), np.empty(3, np.int64)
+    for _ in range(100 * current.size + 1000):
+        b = -1
+        for s in range(n_stations):
+            if not stuck[s] and head[s] >= 0 and (b < 0 or fill[s] > fill[b]):
+                b = s
+        if b < 0:
+            return
+        gain = _best_short(b, state, lists, grown, energy, row, users, links)
+        if not gain < -1e-9 * energy[b]:
+            gain = _best_long(b, state, lists, grown, energy, users, links)
+        if not gain < -1e-9 * energy[b]:
+            stuck[b] = True
+            continue
+        for i in range(3):
+            u = users[i]
+            if u < 0:
+                continue
+            old = current[u]
+            _put(u, links[i], state, lists)
+            if old >= 0:
+                stuck[station[old]] = False
+            if links[i] >= 0:
+                stuck[station[links[i]]] = False
+        for i in range(3):
+            if users[i] < 0:
+                continue
+            for k in range(indptr[users[i]], indptr[users[i] + 1]):
+                s = station[k]
+                energy[s] = np.exp(min(alpha * (fill[s] - 1.0), 700.0))
+
+
+@kernel
+def _heaviest_free(s, free, part, current, head, after):  # type: ignore[no-untyped-def]
+    """The user of ``s`` that takes most, among those that may be left out; or -1."""
+    heaviest = -1
+    u = head[s]
+    while u >= 0:
+        if free[u] and (heaviest < 0 or part[current[u]] > part[current[heaviest]]):
+            heaviest = u
+        u = after[u]
+    return heaviest
+
+
+@kernel
+def _note(users, links, u0, k0, u1, k1, u2, k2):  # type: ignore[no-untyped-def]
+    users[0], links[0] = u0, k0
+    users[1], links[1] = u1, k1
+    users[2], links[2] = u2, k2
+
+
+@kernel
+def _best_short(b, state, lists, grown, energy, row, users, links):  # type: ignore[no-untyped-def]
+    """The best move, replace, swap or substitution that relieves station ``b``."""
+    indptr, station, part, free, sorted_start, sorted_link, owner = state
+    current, fill, head, after, before, entry = lists
+    best = 0.0
+    leaver = _heaviest_free(b, free, part, current, head, after)
+    if leaver >= 0:
+        lighter = energy[b] / grown[current[leaver]]
+        for s in range(energy.size):
+            k = entry[s]
+            if k < 0:
+                continue
+            if s == b:
+                gain = lighter * grown[k] - energy[b]
+            else:
+                gain = lighter - energy[b] + energy[s] * grown[k] - energy[s]
+            if gain < best:
+                best = gain
+                _note(users, links, leaver, OUT, owner[k], k, -1, -1)
+        for i in range(sorted_start[b], sorted_start[b + 1]):
+            k = sorted_link[i]
+            if part[k] >= part[current[leaver]]:
+                break
+            j = owner[k]
+            if current[j] < 0 or station[current[j]] == b:
+                continue
+            s = station[current[j]]
+            if entry[s] < 0:
+                continue
+            gain = lighter * grown[k] - energy[b]
+            gain += energy[s] / grown[current[j]] * grown[entry[s]] - energy[s]
+            if gain < best:
+                best = gain
+                _note(users, links, leaver, OUT, j, k, owner[entry[s]], entry[s])
+    u = head[b]
+    while u >= 0:
+        mine = current[u]
+        lighter = energy[b] / grown[mine]
+        for k in range(indptr[u], indptr[u + 1]):
+            s = station[k]
+            row[s] = k
+            if s == b:
+                continue
+            gain = lighter - energy[b] + energy[s] * grown[k] - energy[s]
+            if gain < best:
+                best = gain
+                _note(users, links, u, k, -1, -1, -1, -1)
+        for i in range(sorted_start[b], sorted_start[b + 1]):
+            k = sorted_link[i]
+            if part[k] >= part[mine]:
+                break
+            theirs = current[owner[k]]
+            if theirs < 0:
+                continue
+            s = station[theirs]
+            if s == b or row[s] < 0:
+                continue
+            gain = lighter * grown[k] - energy[b]
+            gain += energy[s] / grown[theirs] * grown[row[s]] - energy[s]
+            if gain < best:
+                best = gain
+                _note(users, links, u, row[s], owner[k], k, -1, -1)
+        for k in range(indptr[u], indptr[u + 1]):
+            row[station[k]] = -1
+        u = after[u]
+    return best
+
+
+@kernel
+def _best_long(b, state, lists, grown, energy, users, links):  # type: ignore[no-untyped-def]
+    """The best relay or ejection that relieves station ``b``."""
+    indptr, station, part, free, sorted_start, sorted_link, owner = state
+    current, fill, head, after, before, entry = lists
+    best = 0.0
+    # The three cheapest entries: at least one is at neither of two given stations.
+    first, second, third = -1, -1, -1
+    for s in range(energy.size):
+        if entry[s] < 0:
+            continue
+        rise = energy[s] * (grown[entry[s]] - 1.0)
+        if first < 0 or rise < energy[first] * (grown[entry[first]] - 1.0):
+            first, second, third = s, first, second
+        elif second < 0 or rise < energy[second] * (grown[entry[second]] - 1.0):
+            second, third = s, second
+        elif third < 0 or rise < energy[third] * (grown[entry[third]] - 1.0):
+            third = s
+    u = head[b]
+    while u >= 0:
+        relief = energy[b] / grown[current[u]] - energy[b]
+        for k in range(indptr[u], indptr[u + 1]):
+            s = station[k]
+            if s == b:
+                continue
+            fuller = energy[s] * grown[k]
+            if not fuller < np.inf:
+                continue
+            j = head[s]
+            while j >= 0:
+                eased = relief + fuller / grown[current[j]] - energy[s]
+                if eased < best:
+                    for k2 in range(indptr[j], indptr[j + 1]):
+                        m = station[k2]
+                        if m == s or m == b:
+                            continue
+                        gain = eased + energy[m] * grown[k2] - energy[m]
+                        if gain < best:
+                            best = gain
+                            _note(users, links, u, k, j, k2, -1, -1)
+                j = after[j]
+            j = _heaviest_free(s, free, part, current, head, after)
+            if j < 0:
+                continue
+            eased = fuller / grown[current[j]]
+            if entry[s] >= 0:
+                gain = relief + eased * grown[entry[s]] - energy[s]
+                if gain < best:
+                    best = gain
+                    _note(users, links, u, k, j, OUT, owner[entry[s]], entry[s])
+            m = first
+            if m == s or m == b:
+                m = second
+            if m == s or m == b:
+                m = third
+            if m >= 0 and m != s and m != b:
+                gain = relief + eased - energy[s] + energy[m] * (grown[entry[m]] - 1.0)
+                if gain < best:
+                    best = gain
+                    _note(users, links, u, k, j, OUT, owner[entry[m]], entry[m])
+        u = after[u]
+    return best
+
+
+@kernel
+def _kick(state, lists, stuck, draw):  # type: ignore[no-untyped-def]
+    """Two to five random changes: a user of the fullest station first, then any."""
+    indptr, station, part, free, sorted_start, sorted_link, owner = state
+    current, fill, head, after, before, entry = lists
+    n_users = current.size
+    n_changes = 2 + int(draw[0] * 4)
+    for i in range(n_changes):
+        u = int(draw[1 + 3 * i] * n_users)
+        if i == 0:
+            b = np.argmax(fill)
+            u, n = head[b], 0
+            while u >= 0:
+                n += 1
+                u = after[u]
+            if n == 0:
+                continue
+            u = head[b]
+            for _ in range(int(draw[1] * n)):
+                u = after[u]
+        k = indptr[u] + int(draw[2 + 3 * i] * (indptr[u + 1] - indptr[u]))
+        if part[k] > 0.7 or k == current[u]:
+            continue
+        stuck[station[k]] = False
+        if current[u] >= 0:
+            stuck[station[current[u]]] = False
+            _put(u, k, state, lists)
+            continue
+        # A newcomer: somebody at its station, or anywhere from a random place on, goes.
+        start = int(draw[3 + 3 * i] * n_users)
+        for step in range(n_users):
+            j = (start + step) % n_users
+            if free[j] and current[j] >= 0:
+                stuck[station[current[j]]] = False
+                _put(j, OUT, state, lists)
+                _put(u, k, state, lists)
+                break

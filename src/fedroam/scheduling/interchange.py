@@ -1,0 +1,128 @@
+"""
+Problem files: how other programs pose problems to fedroam, and read the ones it posed.
+
+``.npz`` without pickle, or JSON for small ones; the names are those of ``Problem``'s fields. Read
+strictly: what is missing, unknown or of the wrong kind is named.
+"""
+
+import json
+import os
+import zipfile
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fedroam.errors import ConfigError, StorageError, nearest
+from fedroam.scheduling.problem import Problem
+
+NAMES = tuple(f.name for f in fields(Problem))
+NEEDED = NAMES[: NAMES.index("round")]
+"""The rest is the past, which may be left out."""
+
+SCALARS = ("min_selected", "round")
+
+
+def read_problem(path: Path) -> Problem:
+    """The problem in a ``.npz`` or ``.json`` file."""
+    try:
+        values = _read_json(path) if path.suffix == ".json" else _read_npz(path)
+    except FileNotFoundError:
+        raise ConfigError(f"there is no file {path}") from None
+    except IsADirectoryError:
+        raise ConfigError(f"{path} is a folder, expected a problem file (.npz or .json)") from None
+    except (ValueError, zipfile.BadZipFile, EOFError, OSError) as error:
+        raise ConfigError(f"{path} is not a problem file (.npz or .json): {error}") from error
+    try:
+        return problem_from(values)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
+
+
+def problem_from(values: dict[str, Any]) -> Problem:
+    """The problem in a dictionary of arrays or lists, by the names of the fields."""
+    for name in values:
+        if name not in NAMES:
+            raise ConfigError(f"{name}: no such field of a problem; {nearest(name, NAMES)}")
+    for name in NEEDED:
+        if name not in values:
+            raise ConfigError(f"{name} is missing; a problem needs {', '.join(NEEDED)}")
+    values = {name: _array(name, value) for name, value in values.items()}
+    for name in SCALARS:
+        if name in values:
+            values[name] = _whole_number(name, values[name])
+    for name in ("times_selected", "last_round", "last_loss", "samples"):
+        if name in values and not np.size(values[name]):
+            raise ConfigError(f"{name} is empty, expected one number a user (or leave it out)")
+    return Problem(**values)
+
+
+def write_problem(problem: Problem, path: Path) -> None:
+    """Write a problem file, whole or not at all; ``.json`` by its ending, else ``.npz``."""
+    values = {name: np.asarray(getattr(problem, name)) for name in NAMES}
+    if (problem.payload_bit == problem.payload_bit[0]).all():
+        values["payload_bit"] = problem.payload_bit[0]
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as file:
+            if path.suffix == ".json":
+                lists = {name: _listed(value) for name, value in values.items()}
+                file.write(json.dumps(lists, allow_nan=False).encode())
+            else:
+                np.savez_compressed(file, **values)  # type: ignore[arg-type]
+        temporary.replace(path)
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error.strerror or error}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _read_npz(path: Path) -> dict[str, Any]:
+    with np.load(path, allow_pickle=False) as file:
+        if not isinstance(file, np.lib.npyio.NpzFile):
+            raise ConfigError(f"{path} holds one array, expected a .npz with named arrays")
+        return {name: file[name] for name in file.files}
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    values = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_each_once)
+    if not isinstance(values, dict):
+        raise ConfigError(f"{path} holds a {type(values).__name__}, expected an object")
+    loss = values.get("last_loss")
+    if isinstance(loss, list):  # JSON has no nan
+        values["last_loss"] = [np.nan if item is None else item for item in loss]
+    return values
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    names = [name for name, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"{name} is given twice")
+    return dict(pairs)
+
+
+def _listed(value: np.ndarray) -> Any:
+    if value.dtype == np.float64 and np.isnan(value).any():
+        return [None if np.isnan(item) else item for item in value.tolist()]
+    return value.tolist()
+
+
+def _array(name: str, value: Any) -> np.ndarray:
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise ConfigError(f"{name} has rows of different lengths, expected one list") from None
+    if array.size == 0 and isinstance(value, list):  # [] says nothing of its kind
+        return array.astype(np.int32 if name == "station" else np.float64)
+    if array.dtype.kind not in "buif":
+        raise ConfigError(f"{name} holds {array.dtype}, expected numbers")
+    return array
+
+
+def _whole_number(name: str, value: np.ndarray) -> int:
+    if value.ndim or value.dtype.kind not in "ui":
+        raise ConfigError(f"{name} is {value.tolist()!r}, expected one whole number")
+    return int(value)
