@@ -1,1 +1,50 @@
-"""Federated learning over mobile wireless networks: schedule, simulate, compare."""
+"""
+Federated learning over mobile wireless networks: schedule, simulate, compare.
+
+Everything public stands here; it is loaded when it is first used, so ``import fedroam`` is instant.
+"""
+
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+_HOMES = {
+    "fedroam.errors": (
+        "ConfigError",
+        "ContractError",
+        "FedroamError",
+        "InfeasibleError",
+        "StorageError",
+    ),
+    "fedroam.mobility": ("Mobility", "Motion", "RandomDirection", "RandomWaypoint", "Still"),
+    "fedroam.radio": ("LinkDraws", "Radio", "UrbanMacro"),
+    "fedroam.scheduling.bandwidth": ("share",),
+    "fedroam.scheduling.interchange": ("read_problem", "write_problem"),
+    "fedroam.scheduling.judge": ("Verdict", "judge"),
+    "fedroam.scheduling.policies.best_station": ("All", "Random", "Uniform"),
+    "fedroam.scheduling.policies.dagsa": ("Dagsa",),
+    "fedroam.scheduling.policies.fedcs": ("FedCS",),
+    "fedroam.scheduling.problem": ("NO_STATION", "Policy", "Problem", "Schedule", "dense"),
+    "fedroam.simulation": ("Fairness", "Round", "Scenario", "Simulation", "World"),
+    "fedroam.streams": ("stream",),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_HOME_OF)
+
+try:
+    __version__ = version("fedroam")
+except PackageNotFoundError:  # a source tree that was never installed
+    __version__ = "0"
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'fedroam' has no attribute {name!r}")
+    value = getattr(import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
