@@ -54,8 +54,9 @@ class RandomWaypoint:
         del round
         memory = {name: array.copy() for name, array in motion.memory.items()}
         while (ended := np.flatnonzero(memory["arrive_s"] + self.pause_s <= now_s)).size:
-            for leg in np.unique(memory["leg"][ended]):
-                self._begin(memory, ended[memory["leg"][ended] == leg], int(leg), area_m, draw)
+            legs = memory["leg"][ended]  # as they are now: beginning one moves the count on
+            for leg in np.unique(legs):
+                self._begin(memory, ended[legs == leg], int(leg), area_m, draw)
         return Motion(self._between(memory, now_s), memory)
 
     def _begin(
