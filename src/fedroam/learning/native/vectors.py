@@ -35,7 +35,7 @@ def _constant(value: float) -> Any:
 _ZERO = _constant(0.0)
 
 
-class VectorType(types.Type):
+class VectorType(types.Type):  # type: ignore[misc]
     """``LANES`` float32 numbers."""
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ vector = VectorType()
 
 
 @register_model(VectorType)
-class _VectorModel(models.PrimitiveModel):
+class _VectorModel(models.PrimitiveModel):  # type: ignore[misc]
     def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind, _VECTOR)
 
