@@ -34,14 +34,13 @@ class Faulty:
         """Train, with the fault."""
         if self.fault == "lazy":
             return Update(weights.copy(), samples.size, 1.0)
-        if self.fault == "stuck":
-            how = replace(how, lr=1e-12)
-            weights = weights + np.float32(0.001)
         if self.fault == "random":
             rng = np.random.default_rng()
         if self.fault == "whole batches" and samples.size < how.batch:
             return Update(weights.copy(), samples.size, 1.0)
         update = self.inner.train(weights, dataset, samples, how, rng)
+        if self.fault == "uphill":
+            update = replace(update, weights=2 * weights - update.weights)
         if self.fault == "in place":
             weights[:] = update.weights
         n_samples = 7 if self.fault == "count" else samples.size
@@ -66,7 +65,7 @@ class Faulty:
         ("length", "shape"),
         ("type", "float64"),
         ("lazy", "changed nothing"),
-        ("stuck", "expected less"),
+        ("uphill", "expected less"),
         ("random", "not the same twice"),
         ("whole batches", "not full"),
         ("in place", "its weights argument"),
