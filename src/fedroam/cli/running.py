@@ -15,7 +15,6 @@ def run_command(
     config: Path, assignments: tuple[str, ...], out: Path | None, workers: int, *, as_json: bool
 ) -> None:
     """Play the run and say what came out."""
-    del workers  # timing alone needs no workers
     settings = read_settings(config, assignments)
     folder = out or default_folder(config)
     was_complete = RunFolder(folder).is_complete
@@ -25,10 +24,12 @@ def run_command(
 
         def show(progress: Progress) -> None:
             note = f"round {progress.round}, {progress.now_s:.1f} s simulated"
+            if progress.accuracy is not None:
+                note += f", accuracy {progress.accuracy:.2%}"
             bars.update(task, completed=progress.share, note=note)
 
         try:
-            summary = play(settings, folder, show)
+            summary = play(settings, folder, show, workers)
         except KeyboardInterrupt:
             bars.stop()
             say(f"fedroam: stopped; all rounds played are in {folder}; the same command goes on")

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from fedroam.arrays import Bytes, Floats32, Ints, freeze
+from fedroam.arrays import Bytes, Floats, Floats32, Ints, freeze
 from fedroam.errors import require
 
 
@@ -76,6 +76,24 @@ class Evaluation:
     def loss(self) -> float:
         """Mean cross-entropy."""
         return float(self.loss_sum / self.count.sum())
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TrainReport:
+    """What became of the users of a round."""
+
+    users: Ints  # [n] whose updates were averaged, in the order they were asked for
+    loss: Floats  # [n] mean training loss over the last local epoch
+    samples: Ints  # [n]
+    refused: Ints  # users whose updates held a NaN or an infinity, or no samples
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+    @property
+    def n_refused(self) -> int:
+        """How many updates never entered the model."""
+        return int(self.refused.size)
 
 
 class Trainer(Protocol):

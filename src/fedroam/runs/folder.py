@@ -18,16 +18,15 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
-from safetensors.numpy import load_file, save
 
 from fedroam.errors import ConfigError, StorageError
+from fedroam.learning.checkpoints import load_arrays, save_arrays
 from fedroam.runs.settings import Settings, parse, read_table, to_table, to_toml
 from fedroam.runs.tables import parts_of, read_rounds, read_users, round_table, user_table
 from fedroam.scheduling.interchange import write_problem
-from fedroam.simulation import Round
+from fedroam.simulation import Round, Simulation
 
 TABLES = ("rounds", "users")
 
@@ -84,11 +83,8 @@ class RunFolder:
     def load_state(self) -> dict[str, NDArray[Any]] | None:
         """The state at the last checkpoint; rows beyond it are dropped."""
         file = self.path / "checkpoint.safetensors"
-        if not file.exists():
-            done, state = 0, None
-        else:
-            state = load_file(file)
-            done = int(state["round"])
+        state = load_arrays(file)[0] if file.exists() else None
+        done = int(state["round"]) if state else 0
         for name in TABLES:
             for part in parts_of(self.path, name):
                 if int(part.stem) >= done:
@@ -111,8 +107,15 @@ class RunFolder:
                         write_problem(
                             p.problem, self.path / "problems" / f"round-{p.round:06d}.npz"
                         )
-            blob = save({k: np.ascontiguousarray(v) for k, v in state.items()})
-            write_bytes(self.path / "checkpoint.safetensors", blob)
+        save_arrays(self.path / "checkpoint.safetensors", state)
+
+    def keep_if_best(self, accuracy: float, simulation: Simulation) -> None:
+        """Keep the model that did best so far on the test set, in ``best.safetensors``."""
+        file = self.path / "best.safetensors"
+        best = float(load_arrays(file)[1]["accuracy"]) if file.exists() else -1.0
+        if accuracy > best and simulation.learner:
+            notes = {"accuracy": repr(accuracy), "round": str(simulation.round - 1)}
+            save_arrays(file, simulation.learner.state(), notes)
 
     def finish(self, summary: dict[str, Any]) -> None:
         """Join the parts, sum up, and take the parts away."""

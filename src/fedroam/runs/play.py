@@ -2,10 +2,12 @@
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fedroam.learning.federation import Federation
 from fedroam.runs.folder import RunFolder
 from fedroam.runs.settings import Settings
 from fedroam.runs.summary import summarise
@@ -25,6 +27,7 @@ class Progress:
     round: int  # rounds played
     now_s: float  # simulated
     share: float  # of the run, 0..1
+    accuracy: float | None = None  # at the last evaluation
     last: Round | None = None
 
 
@@ -32,36 +35,53 @@ def play(
     settings: Settings,
     path: Path,
     on_round: Callable[[Progress], None] = lambda progress: None,
+    workers: int = 1,
 ) -> dict[str, Any]:
     """
     The summary of the run in ``path``, which is played to its end if it has not been.
 
     A run that was stopped, at whatever moment, goes on from its last checkpoint and ends with the
-    same tables bit for bit.
+    same tables bit for bit. ``workers`` processes train; with one, this process does.
     """
     folder = RunFolder(path)
     folder.begin(settings)
     with folder.alone():
         if folder.is_complete:
             return folder.summary
-        simulation = Simulation(
-            settings.scenario(),
-            settings.policy.make(),
-            seed=settings.seed,
-            evaluation=settings.evaluation,
-        )
-        if (state := folder.load_state()) is not None:
-            simulation.restore(state)
-        _play_on(simulation, settings, folder, on_round)
-        rounds = read_rounds(path)
+        with _federation(settings, workers) as federation:
+            simulation = Simulation(
+                settings.scenario(),
+                settings.policy.make(),
+                seed=settings.seed,
+                learner=federation,
+                payload_bit=federation.payload_bit if federation else None,
+                evaluating=settings.evaluation,
+            )
+            if (state := folder.load_state()) is not None:
+                simulation.restore(state)
+            _play_on(simulation, settings, folder, on_round)
+        learnt = {"weights_sha256": federation.weights_sha256} if federation else {}
         summary = {
             "name": settings.name,
             "policy": settings.policy.name,
             "seed": settings.seed,
-            **summarise(rounds, simulation.times_selected),
+            **summarise(read_rounds(path), simulation.times_selected),
+            **learnt,
         }
         folder.finish(summary)
         return folder.summary
+
+
+def _federation(settings: Settings, workers: int) -> Any:
+    """The users that learn together, or a context that holds None: timing only."""
+    if settings.learning is None:
+        return nullcontext()
+    return Federation(
+        settings.learning.made(),
+        users=settings.world.users,
+        seed=settings.seed,
+        workers=workers if workers > 1 else 0,
+    )
 
 
 def _play_on(
@@ -74,11 +94,14 @@ def _play_on(
     keep_users = settings.world.users <= USERS_KEPT_UP_TO if detail == "auto" else detail
     record = (bool(keep_users), settings.record.problems)
     pending: list[Round] = []
-    saved_s = time.monotonic()
+    saved_s, accuracy = time.monotonic(), None
     try:
         for played in simulation.rounds(rounds=settings.stop.rounds, time_s=settings.stop.time_s):
             pending.append(played)
-            on_round(_progress(simulation, settings, played))
+            if played.score:
+                accuracy = played.score.accuracy
+                folder.keep_if_best(accuracy, simulation)
+            on_round(_progress(simulation, settings, accuracy, played))
             if time.monotonic() - saved_s > CHECKPOINT_S:
                 # Taken out first: a save that is interrupted is not repeated half-done.
                 rows, pending = pending, []
@@ -90,8 +113,11 @@ def _play_on(
             folder.save(pending, simulation.state(), record)
 
 
-def _progress(simulation: Simulation, settings: Settings, played: Round) -> Progress:
+def _progress(
+    simulation: Simulation, settings: Settings, accuracy: float | None, played: Round
+) -> Progress:
     stop = settings.stop
     by_round = simulation.round / stop.rounds if stop.rounds else 0.0
     by_time = simulation.now_s / stop.time_s if stop.time_s else 0.0
-    return Progress(simulation.round, simulation.now_s, min(1.0, max(by_round, by_time)), played)
+    share = min(1.0, max(by_round, by_time))
+    return Progress(simulation.round, simulation.now_s, share, accuracy, played)

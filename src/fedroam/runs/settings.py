@@ -18,19 +18,34 @@ import numpy as np
 import tomli_w
 
 from fedroam.errors import ConfigError, nearest, require
+from fedroam.learning.aggregation import SERVERS
+from fedroam.learning.datasets import DATASETS
+from fedroam.learning.federation import LearningSettings
+from fedroam.learning.partition import PARTITIONS
+from fedroam.learning.records import LocalTraining
 from fedroam.mobility import MOBILITY
 from fedroam.plugins import resolve
 from fedroam.radio import RADIO
 from fedroam.scheduling.policies import POLICIES
-from fedroam.simulation import Evaluation, Fairness, Scenario, World
+from fedroam.simulation import Evaluating, Fairness, Scenario, World
 
 FAMILIES: Mapping[str, Mapping[str, Callable[..., Any]]] = {
     "mobility": MOBILITY,
     "radio": RADIO,
     "policy": POLICIES,
+    "dataset": DATASETS,
+    "partition": PARTITIONS,
+    "server": SERVERS,
 }
 
-DEFAULTS = {"mobility": "random-direction", "radio": "urban-macro", "policy": "dagsa"}
+DEFAULTS = {
+    "mobility": "random-direction",
+    "radio": "urban-macro",
+    "policy": "dagsa",
+    "dataset": "mnist",
+    "partition": "shards",
+    "server": "average",
+}
 
 
 @dataclass(frozen=True)
@@ -79,6 +94,42 @@ class Comparing:
 
 
 @dataclass(frozen=True)
+class Learning:
+    """
+    What the users learn together: ``[learning]``. Without this table a run is timing only.
+
+    Fractions below 1 take a random part of the samples, the same one under a seed.
+    """
+
+    dataset: Choice = field(default_factory=lambda: choice("dataset"))
+    partition: Choice = field(default_factory=lambda: choice("partition"))
+    model: str = "cnn"
+    trainer: str = "native"
+    device: str = "cpu"  # for the torch trainer
+    local: LocalTraining = field(default_factory=LocalTraining)
+    server: Choice = field(default_factory=lambda: choice("server"))
+    train_fraction: float = 1.0
+    test_fraction: float = 1.0
+
+    def __post_init__(self) -> None:
+        self.made()
+
+    def made(self) -> LearningSettings:
+        """The same as objects."""
+        return LearningSettings(
+            dataset=self.dataset.make(),
+            partition=self.partition.make(),
+            model=self.model,
+            trainer=self.trainer,
+            local=self.local,
+            server=self.server.make(),
+            train_fraction=self.train_fraction,
+            test_fraction=self.test_fraction,
+            device=self.device,
+        )
+
+
+@dataclass(frozen=True)
 class Settings:
     """All that determines a run."""
 
@@ -90,7 +141,8 @@ class Settings:
     radio: Choice = field(default_factory=lambda: choice("radio"))
     fairness: Fairness = field(default_factory=Fairness)
     policy: Choice = field(default_factory=lambda: choice("policy"))
-    evaluation: Evaluation = field(default_factory=Evaluation)
+    learning: Learning | None = None
+    evaluation: Evaluating = field(default_factory=Evaluating)
     record: Recording = field(default_factory=Recording)
     compare: Comparing = field(default_factory=Comparing)
 
@@ -162,8 +214,6 @@ def assign(table: dict[str, Any], assignment: str) -> None:
         value = tomllib.loads(f"x = {text}")["x"]
     except tomllib.TOMLDecodeError:
         value = text.strip()
-    if key.strip() in FAMILIES:
-        return choose(table, key.strip(), value)
     *parents, leaf = _full_path(table, key.strip()).split(".")
     here = table
     for parent in parents:
@@ -173,11 +223,14 @@ def assign(table: dict[str, Any], assignment: str) -> None:
         if not isinstance(inner, dict):
             raise ConfigError(f"{parent} is {inner!r}, expected a table")
         here = inner
-    here[leaf] = value
+    if leaf in FAMILIES:
+        choose(here, leaf, value)
+    else:
+        here[leaf] = value
 
 
 def choose(table: dict[str, Any], family: str, name: Any) -> None:
-    """Put another plug-in in; the options of the one it replaces go with it."""
+    """Put another plug-in into a table; the options of the one it replaces go with it."""
     present = table.get(family, {})
     is_same = isinstance(present, dict) and present.get("name", DEFAULTS[family]) == name
     table[family] = present if is_same else {"name": name}
@@ -188,6 +241,8 @@ def _full_path(table: Mapping[str, Any], key: str) -> str:
     if key in known or "." in key:
         return key
     matches = [path for path in known if path.rpartition(".")[2] == key]
+    if not matches and key in {path.rpartition(".")[2] for path in _paths(Learning, {})}:
+        raise ConfigError(f"{key}: these settings have no [learning] table, they are timing only")
     if len(matches) == 1:
         return matches[0]
     if matches:
@@ -203,7 +258,10 @@ def _paths(cls: type, table: Mapping[str, Any], prefix: str = "") -> list[str]:
         inner = _record_in(kind)
         if inner is None:
             paths.append(prefix + name)
+        elif inner is Learning and name not in table:
+            continue  # timing only
         elif inner is Choice:
+            paths.append(prefix + name)
             chosen = table.get(name, {})
             chosen = chosen if isinstance(chosen, dict) else {"name": chosen}
             options = _option_types(name, str(chosen.get("name", DEFAULTS[name])))
@@ -238,7 +296,7 @@ def _record(cls: Any, table: Any, path: str) -> Any:
 def _value(kind: Any, value: Any, path: str) -> Any:
     inner = _record_in(kind)
     if inner is Choice:
-        return _choice_in(path, value)
+        return _choice_in(path.rpartition(".")[2], value)
     if inner is not None:
         return _record(inner, value, f"{path}.")
     if kind == tuple[Choice, ...]:
@@ -300,7 +358,7 @@ def _option_types(family: str, name: str) -> dict[str, Any]:
     if not is_dataclass(factory):
         return {}
     hints = get_type_hints(factory)
-    return {f.name: hints[f.name] for f in fields(factory) if f.init}
+    return {f.name: hints[f.name] for f in fields(factory) if f.init and f.name != "name"}
 
 
 def _plain(value: Any) -> Any:

@@ -8,6 +8,9 @@ import pyarrow as pa
 from fedroam.arrays import Floats, Ints
 from fedroam.runs.tables import sha256_of
 
+MARKS = (0.5, 0.8, 0.9, 0.95)
+"""Accuracies whose times are reported."""
+
 
 def summarise(rounds: pa.Table, times_selected: Ints) -> dict[str, Any]:
     """What ``summary.json`` and ``--json`` say of a run."""
@@ -37,12 +40,20 @@ def _learning(rounds: pa.Table) -> dict[str, Any]:
     accuracy = rounds["accuracy"].drop_null().to_numpy()
     if not accuracy.size:
         return {}
+    end_s = np.cumsum(rounds["length_s"].to_numpy())[rounds["accuracy"].is_valid().to_numpy()]
     return {
+        **{f"time_to_{a:.0%}_s".replace("%", ""): time_to(a, end_s, accuracy) for a in MARKS},
         "accuracy": float(accuracy[-1]),
         "best_accuracy": float(accuracy.max()),
         "loss": float(rounds["loss"].drop_null().to_numpy()[-1]),
         "refused_updates": int(rounds["n_refused"].drop_null().to_numpy().sum()),
     }
+
+
+def time_to(mark: float, end_s: Floats, accuracy: Floats) -> float | None:
+    """Simulated seconds until the curve first reaches ``mark``; None where it does not."""
+    reached = np.flatnonzero(accuracy >= mark)
+    return float(end_s[reached[0]]) if reached.size else None
 
 
 def jain(share: Floats) -> float:

@@ -90,7 +90,7 @@ def _round_row(played: Round) -> dict[str, object]:
         row["n_refused"] = learned.n_refused
     if score:
         row["accuracy"], row["loss"] = score.accuracy, score.loss
-        row["class_accuracy"] = score.class_accuracy
+        row["class_accuracy"] = score.correct / np.maximum(score.count, 1)
     return row
 
 

@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 
 from fedroam.arrays import Floats, Ints
 from fedroam.errors import ContractError, FedroamError, InfeasibleError, require
+from fedroam.learning.records import Evaluation, TrainReport
 from fedroam.mobility import Motion
 from fedroam.radio import Reach
 from fedroam.scheduling.fairness import least_selected, required_users
 from fedroam.scheduling.judge import Verdict, judge
 from fedroam.scheduling.problem import Policy, Problem, Schedule
-from fedroam.simulation.learner import Learned, Learner, Score
+from fedroam.simulation.learner import Learner
 from fedroam.simulation.scenario import Ground, Scenario, lay_out
 from fedroam.streams import stream
 
@@ -39,8 +40,8 @@ class Round:
     verdict: Verdict
     position_m: Floats  # [U, 2] at the start
     policy_wall_s: float  # what the decision cost, in real seconds
-    learned: Learned | None = None
-    score: Score | None = None  # at the end of the round, where evaluation was due
+    learned: TrainReport | None = None
+    score: Evaluation | None = None  # at the end of the round, where evaluation was due
 
     @property
     def length_s(self) -> float:
@@ -54,7 +55,7 @@ class Round:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluating:
     """When to test the model: after every so many rounds, or simulated seconds, and at the end."""
 
     every_rounds: int = 1
@@ -86,10 +87,10 @@ class Simulation:
         seed: int = 0,
         learner: Learner | None = None,
         payload_bit: float | None = None,
-        evaluation: Evaluation | None = None,
+        evaluating: Evaluating | None = None,
     ) -> None:
         self.scenario, self.policy, self.seed, self.learner = scenario, policy, seed, learner
-        self.evaluation = evaluation or Evaluation()
+        self.evaluating = evaluating or Evaluating()
         world = scenario.world
         self.ground: Ground = lay_out(world, seed, payload_bit)
         self._reach = Reach(self.ground.station_m, world.nearest)
@@ -101,7 +102,7 @@ class Simulation:
         self.times_selected: Ints = np.zeros(world.users, np.int64)
         self.last_round: Ints = np.full(world.users, -1, np.int64)
         self.last_loss: Floats = np.full(world.users, np.nan)
-        self._samples = learner.samples if learner else np.ones(world.users, np.int64)
+        self._samples = learner.samples_per_user if learner else np.ones(world.users, np.int64)
 
     def pose(self) -> Problem:
         """The problem of the present round."""
@@ -139,7 +140,7 @@ class Simulation:
         learned = score = None
         if self.learner:
             learned = self.learner.train(self.round, chosen)
-            if self.evaluation.is_due(self.round, self.now_s, end_s):
+            if self.evaluating.is_due(self.round, self.now_s, end_s):
                 score = self.learner.evaluate()
         played = Round(
             self.round,
@@ -196,7 +197,7 @@ class Simulation:
             )
         return verdict
 
-    def _move_on(self, chosen: Ints, learned: Learned | None, end_s: float) -> None:
+    def _move_on(self, chosen: Ints, learned: TrainReport | None, end_s: float) -> None:
         self.times_selected[chosen] += 1
         self.last_round[chosen] = self.round
         if learned:
