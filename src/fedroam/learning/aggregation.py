@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from fedroam.arrays import Floats, Floats32
+from fedroam.arrays import Floats, Floats32, Ints
 from fedroam.compiled import kernel
 from fedroam.errors import ContractError, FedroamError, require
 
@@ -43,9 +43,17 @@ class WeightedMean:
             raise ContractError(f"an update has {got}, expected float32{self._total.shape}")
         if n_samples <= 0 or not np.isfinite(weights).all():
             return False
-        _accumulate(self._total, np.ascontiguousarray(weights), float(n_samples))
-        self.n_samples += n_samples
+        self.add_rows(np.ascontiguousarray(weights)[None], np.array([0]), np.array([n_samples]))
         return True
+
+    def add_rows(self, rows: Floats32, which: Ints, n_samples: Ints) -> None:
+        """
+        As ``add`` for each of ``rows[which]`` in turn, to the same bits; nothing is looked at.
+
+        One pass over the sum serves all of them, which is what limits the speed.
+        """
+        _accumulate(self._total, rows, which, n_samples.astype(np.float64))
+        self.n_samples += int(n_samples.sum())
 
     def value(self) -> Floats | None:
         """``[P]``, or None when no update was counted in."""
@@ -96,8 +104,8 @@ class Momentum:
 
     def step(self, weights: Floats32, mean: Floats, state: State) -> tuple[Floats32, State]:
         """One step along the velocity."""
-        velocity = self.beta * state["velocity"] + (mean - weights)
-        return _rounded(weights + self.lr * velocity), {"velocity": velocity}
+        moved, velocity = _momentum_step(weights, mean, state["velocity"], self.lr, self.beta)
+        return _rounded(moved), {"velocity": velocity}
 
 
 @dataclass(frozen=True)
@@ -127,10 +135,9 @@ class Adam:
 
     def step(self, weights: Floats32, mean: Floats, state: State) -> tuple[Floats32, State]:
         """One step of at most about ``lr`` in each parameter."""
-        step = mean - weights
-        first = self.beta1 * state["first"] + (1 - self.beta1) * step
-        second = self.beta2 * state["second"] + (1 - self.beta2) * step * step
-        moved = weights + self.lr * first / (np.sqrt(second) + self.tau)
+        moments = (state["first"], state["second"])
+        rule = (self.lr, self.beta1, self.beta2, self.tau)
+        moved, first, second = _adam_step(weights, mean, moments, rule)
         return _rounded(moved), {"first": first, "second": second}
 
 
@@ -149,7 +156,40 @@ def _rounded(weights: Floats) -> Floats32:
     return rounded
 
 
+_BLOCK = 4096  # numbers; the sum's part stays in the first-level cache while rows pass
+
+
 @kernel
-def _accumulate(total: Floats, weights: Floats32, n_samples: float) -> None:
-    for i in range(total.size):
-        total[i] += n_samples * weights[i]
+def _accumulate(total: Floats, rows: Floats32, which: Ints, n_samples: Floats) -> None:
+    for start in range(0, total.size, _BLOCK):
+        part = total[start : start + _BLOCK]
+        for k in range(which.size):
+            weight = n_samples[k]
+            row = rows[which[k], start : start + _BLOCK]
+            for i in range(part.size):
+                part[i] += weight * row[i]
+
+
+@kernel
+def _momentum_step(
+    weights: Floats32, mean: Floats, velocity: Floats, lr: float, beta: float
+) -> tuple[Floats, Floats]:
+    moved, faster = np.empty_like(mean), np.empty_like(mean)
+    for i in range(mean.size):
+        faster[i] = beta * velocity[i] + (mean[i] - weights[i])
+        moved[i] = weights[i] + lr * faster[i]
+    return moved, faster
+
+
+@kernel
+def _adam_step(
+    weights: Floats32, mean: Floats, moments: tuple[Floats, Floats], rule: tuple[float, ...]
+) -> tuple[Floats, Floats, Floats]:
+    lr, beta1, beta2, tau = rule
+    moved, first, second = np.empty_like(mean), np.empty_like(mean), np.empty_like(mean)
+    for i in range(mean.size):
+        step = mean[i] - weights[i]
+        first[i] = beta1 * moments[0][i] + (1 - beta1) * step
+        second[i] = beta2 * moments[1][i] + (1 - beta2) * step * step
+        moved[i] = weights[i] + lr * first[i] / (np.sqrt(second[i]) + tau)
+    return moved, first, second

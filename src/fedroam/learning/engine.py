@@ -14,24 +14,25 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 import numpy as np
 
-from fedroam.arrays import Floats32, Ints
+from fedroam.arrays import Bools, Floats, Floats32, Ints
 from fedroam.errors import ConfigError, FedroamError, require
 from fedroam.learning.partition import Partition
 from fedroam.learning.records import Dataset, Evaluation, LocalTraining, Trainer
 from fedroam.learning.sharing import PROCESSES, SharedDataset, reserve, share
 from fedroam.learning.worker import (
     Desk,
+    Evaluate,
     Failure,
     Job,
     Ready,
     Reply,
     Task,
-    Test,
     Train,
     Trained,
     work,
@@ -46,6 +47,9 @@ ROWS_BYTES = 64 << 20
 PATIENCE = 3
 """How many workers one task may cost."""
 
+GRACE_S = 5.0
+"""How long a worker that ends by itself may take for it."""
+
 SINGLE_THREAD = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -55,8 +59,24 @@ SINGLE_THREAD = (
     "NUMBA_NUM_THREADS",
 )
 
-Take = Callable[[int, Floats32, int, float], None]
-"""Receives user, weights ``[P]`` (valid during the call), samples and loss."""
+TOGETHER = 4
+"""How many results are taken in one go, where there is no hurry: averaging likes company."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Batch:
+    """Results of some users, in the fixed order; valid until the next batch."""
+
+    users: Ints  # [n]
+    n_samples: Ints  # [n]
+    loss: Floats  # [n]
+    is_fit: Bools  # [n] finite, and of at least one sample
+    rows: Floats32  # [rows, P] the weights of user n are rows[row[n]]
+    row: Ints  # [n]
+
+
+Take = Callable[[Batch], None]
+Taken = Callable[[Sequence[tuple[Task, int, Reply]]], None]
 
 
 class TrainingError(FedroamError):
@@ -107,22 +127,39 @@ class Engine:
         )
         self._weights, self._rows = self._job.weights.open(), self._job.rows.open()
         self._desk = Desk(self._job) if workers == 0 else None
-        self._crew = [_Worker(self._job) for _ in range(workers)]
+        self._crew: list[_Worker] = []
+        try:
+            for _ in range(workers):
+                self._crew.append(_Worker(self._job))
+        except BaseException:
+            self.close()
+            raise
 
     def train(self, weights: Floats32, round: int, users: Ints, take: Take) -> None:
         """
-        Let ``users`` train from ``weights`` and hand each result to ``take``.
+        Let ``users`` train from ``weights`` and hand their results to ``take``.
 
-        The largest start first, so that the workers end together; ``take`` is called in that
-        order too, the smaller number first among equals.
+        The largest start first, so that the workers end together; results are taken in that order
+        too, the smaller number first among equals.
         """
         order = np.lexsort((users, -self._counts[users]))
         tasks = [Train(round, int(user)) for user in users[order]]
         self._weights[...] = weights
 
-        def taken(task: Task, row: int, reply: Reply) -> None:
-            if isinstance(task, Train) and isinstance(reply, Trained):
-                take(task.user, self._rows[row], reply.n_samples, reply.loss)
+        def taken(results: Sequence[tuple[Task, int, Reply]]) -> None:
+            trained = [reply for _, _, reply in results if isinstance(reply, Trained)]
+            take(
+                Batch(
+                    users=np.array(
+                        [task.user for task, _, _ in results if isinstance(task, Train)]
+                    ),
+                    n_samples=np.array([reply.n_samples for reply in trained]),
+                    loss=np.array([reply.loss for reply in trained]),
+                    is_fit=np.array([reply.is_fit for reply in trained]),
+                    rows=self._rows,
+                    row=np.array([row for _, row, _ in results]),
+                )
+            )
 
         self._run(tasks, taken)
 
@@ -131,13 +168,11 @@ class Engine:
         parts: list[Evaluation] = []
         self._weights[...] = weights
 
-        def taken(task: Task, row: int, reply: Reply) -> None:
-            del task, row
-            if isinstance(reply, Evaluation):
-                parts.append(reply)
+        def taken(results: Sequence[tuple[Task, int, Reply]]) -> None:
+            parts.extend(reply for _, _, reply in results if isinstance(reply, Evaluation))
 
         starts = range(0, self._n_test, CHUNK)
-        self._run([Test(at, min(at + CHUNK, self._n_test)) for at in starts], taken)
+        self._run([Evaluate(at, min(at + CHUNK, self._n_test)) for at in starts], taken)
         return Evaluation(
             loss_sum=sum(part.loss_sum for part in parts),
             correct=np.sum([part.correct for part in parts], axis=0),
@@ -149,7 +184,7 @@ class Engine:
         for worker in self._crew:
             worker.dismiss()
         for worker in self._crew:
-            worker.bury()
+            worker.bury(GRACE_S if worker.is_dismissed else 0.0)
 
     def __enter__(self) -> "Engine":
         return self
@@ -163,7 +198,7 @@ class Engine:
         pids = (worker.process.pid for worker in self._crew if worker.is_alive)
         return tuple(pid for pid in pids if pid is not None)
 
-    def _run(self, tasks: Sequence[Task], taken: Callable[[Task, int, Reply], None]) -> None:
+    def _run(self, tasks: Sequence[Task], taken: Taken) -> None:
         if self._desk is not None:
             _run_here(self._desk, tasks, taken)
             return
@@ -173,10 +208,8 @@ class Engine:
                 worker.ensure()
             while not shift.is_over:
                 shift.hand_out(self._crew)
-                if not shift.take_next():
-                    shift.collect(self._crew, timeout_s=None)
-                else:
-                    shift.collect(self._crew, timeout_s=0.0)
+                if not shift.take():
+                    shift.collect(self._crew)
         finally:
             for worker in self._crew:  # only after an exception is anybody still at work
                 if worker.task is not None:
@@ -186,9 +219,7 @@ class Engine:
 class _Shift:
     """One list of tasks on its way through the workers."""
 
-    def __init__(
-        self, tasks: Sequence[Task], n_rows: int, taken: Callable[[Task, int, Reply], None]
-    ) -> None:
+    def __init__(self, tasks: Sequence[Task], n_rows: int, taken: Taken) -> None:
         self._tasks, self._taken = tasks, taken
         self._to_do = deque(range(len(tasks)))
         self._rows = list(range(n_rows))
@@ -217,33 +248,39 @@ class _Shift:
                 if not worker.give(position, row, self._tasks[position]):
                     self._give_back(position, row)
 
-    def take_next(self) -> bool:
-        """Take the next result, if it is there."""
-        if self._next not in self._done:
+    def take(self) -> bool:
+        """Take the results that are next in order; not if a few more can be waited for."""
+        end = self._next
+        while end in self._done:
+            end += 1
+        n = end - self._next
+        if n == 0 or (n < TOGETHER and end < len(self._tasks) and self._rows):
             return False
-        row, reply = self._done.pop(self._next)
-        self._taken(self._tasks[self._next], row, reply)
-        self._rows.append(row)
-        self._next += 1
+        results = [(self._tasks[k], *self._done.pop(k)) for k in range(self._next, end)]
+        self._taken(results)
+        self._rows += [row for _, row, _ in results]
+        self._next = end
         return True
 
-    def collect(self, crew: Sequence["_Worker"], timeout_s: float | None) -> None:
-        """Receive what workers have to say; replace those who died."""
+    def collect(self, crew: Sequence["_Worker"]) -> None:
+        """Wait until workers have something to say; replace those who died."""
         expected = {worker.connection: worker for worker in crew if worker.is_expected}
-        for connection in wait(list(expected), timeout_s):
+        for connection in wait(list(expected)):
             worker = expected[connection]  # type: ignore[index]
             reply = worker.receive()
             if reply is None:
                 self._replace(worker)
             elif isinstance(reply, Failure):
-                _raise(reply, str(worker.task and self._tasks[worker.task[0]]))
+                task = str(self._tasks[worker.task[0]]) if worker.task else "starting a worker"
+                worker.bury()
+                _raise(reply, task)
             elif not isinstance(reply, Ready) and worker.task is not None:
                 position, row = worker.task
                 worker.task = None
                 self._done[position] = (row, reply)
 
     def _replace(self, worker: "_Worker") -> None:
-        task, exit_code = worker.task, worker.bury()
+        task, exit_code = worker.task, worker.bury(GRACE_S)
         if task is not None:
             position, row = task
             self._give_back(position, row)
@@ -340,21 +377,24 @@ class _Worker:
             self._is_ready, self._false_starts = True, 0
         return reply
 
+    @property
+    def is_dismissed(self) -> bool:
+        """It has been told to go."""
+        return self.process is not None and self.connection.closed
+
     def dismiss(self) -> None:
         """Tell an idle worker to go."""
         if self.process is not None and self.is_idle:
             self.connection.close()
-            self._is_ready = False
 
-    def bury(self) -> int | None:
-        """End the process, whatever it does, and return its exit code."""
+    def bury(self, grace_s: float = 0.0) -> int | None:
+        """End the process, which has ``grace_s`` to end by itself, and return its exit code."""
         process, self.process = self.process, None
         self._is_ready, self.task = False, None
         if process is None:
             return None
-        is_dismissed = self.connection.closed
         self.connection.close()
-        process.join(5.0 if is_dismissed or not process.is_alive() else 0.0)
+        process.join(grace_s)
         if process.is_alive():
             process.kill()
             process.join()
@@ -363,14 +403,14 @@ class _Worker:
         return exit_code
 
 
-def _run_here(desk: Desk, tasks: Sequence[Task], taken: Callable[[Task, int, Reply], None]) -> None:
+def _run_here(desk: Desk, tasks: Sequence[Task], taken: Taken) -> None:
     for task in tasks:
         given = Train(task.round, task.user, 0) if isinstance(task, Train) else task
         try:
             reply = desk.perform(given)
         except Exception as error:
             _reraise(error, str(task))
-        taken(task, 0, reply)
+        taken([(task, 0, reply)])
 
 
 def _raise(failure: Failure, task: str) -> None:

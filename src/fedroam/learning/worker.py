@@ -44,7 +44,7 @@ class Train:
 
 
 @dataclass(frozen=True)
-class Test:
+class Evaluate:
     """Test the present global weights on a stretch of the test samples."""
 
     first: int
@@ -60,6 +60,7 @@ class Trained:
 
     n_samples: int
     loss: float
+    is_fit: bool  # finite numbers, from at least one sample
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class Ready:
     """The worker has opened everything and waits for its first task."""
 
 
-Task = Train | Test
+Task = Train | Evaluate
 Reply = Trained | Evaluation | Failure | Ready
 
 
@@ -113,7 +114,8 @@ class Desk:
             got = f"{update.weights.dtype}{update.weights.shape}"
             raise ContractError(f"the trainer returned {got}, expected float32{row.shape}")
         row[...] = update.weights
-        return Trained(int(update.n_samples), float(update.loss))
+        is_fit = update.n_samples > 0 and bool(np.isfinite(row).all())
+        return Trained(int(update.n_samples), float(update.loss), is_fit)
 
 
 def work(connection: Connection, job: Job) -> None:
