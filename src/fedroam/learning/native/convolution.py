@@ -9,7 +9,6 @@ wide as it needs. Every kernel works on ``rows`` channels of its result at once.
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from fedroam.learning.native.vectors import (
     FIVE,
@@ -19,6 +18,7 @@ from fedroam.learning.native.vectors import (
     ONE,
     TWO,
     filled,
+    kernel,
     load,
     outer,
     pooled,
@@ -33,13 +33,13 @@ from fedroam.learning.native.vectors import (
 SIZE = 5
 
 
-@njit
+@kernel
 def _span(frame: int, inside: int, at: int) -> Any:
     """The taps that reach beyond the frame of zeros, from the two output pixels at ``at``."""
     return max(0, frame - 1 - at), min(SIZE, frame + inside - at)
 
 
-@njit
+@kernel
 def _correlate(
     tile: Any, x: Any, at: int, side: int, spans: Any, w: Any, at_w: int, how: Any, rows: Any
 ) -> Any:
@@ -64,7 +64,7 @@ def _correlate(
     return tile
 
 
-@njit
+@kernel
 def _forward_rows(work: Any, w: Any, layer: Any, after: Any, group: int, o: int, rows: Any) -> None:
     n, side = layer.pooled, layer.x_side
     x = layer.x + group * layer.x_size
@@ -84,25 +84,25 @@ def _forward_rows(work: Any, w: Any, layer: Any, after: Any, group: int, o: int,
             store_tile(work, code + (r * n + c) * LANES, n * n * LANES, ONE, which)
 
 
-@njit
+@kernel
 def forward(work: Any, w: Any, layer: Any, after: Any, groups: int) -> None:
     """From the maps of ``layer`` to what the layer behind it reads."""
     for group in range(groups):
-        o = 0
-        while o + len(MANY) <= layer.outputs:
+        for o in range(0, layer.outputs - len(MANY) + 1, len(MANY)):
             _forward_rows(work, w, layer, after, group, o, MANY)
-            o += len(MANY)
-        while o + 2 <= layer.outputs:
+        rest = layer.outputs % len(MANY)
+        for o in range(layer.outputs - rest, layer.outputs - 1, 2):
             _forward_rows(work, w, layer, after, group, o, TWO)
-            o += 2
-        if o < layer.outputs:
+        if rest % 2:
+            o = layer.outputs - 1
             _forward_rows(work, w, layer, after, group, o, ONE)
 
 
-@njit
-def unpool(work: Any, layer: Any, dx: int, dx_size: int, dx_side: int, groups: int) -> None:
-    """From the gradient of what a convolution gave to that of its sums before pooling."""
+@kernel
+def unpool(work: Any, layer: Any, after: Any, groups: int) -> None:
+    """From the gradient of what ``after`` reads to that of the sums here, before pooling."""
     n, side = layer.pooled, layer.d_side
+    dx, dx_size, dx_side = after.dx, after.dx_size, after.dx_side
     for group in range(groups):
         for channel in range(layer.outputs):
             code = layer.code + (group * layer.outputs + channel) * n * n * LANES
@@ -118,7 +118,7 @@ def unpool(work: Any, layer: Any, dx: int, dx_size: int, dx_side: int, groups: i
                     j += 2 * LANES
 
 
-@njit
+@kernel
 def _bias_rows(work: Any, g: Any, layer: Any, groups: int, o: int, rows: Any) -> None:
     side = layer.d_side
     plane = side * side * LANES
@@ -132,7 +132,7 @@ def _bias_rows(work: Any, g: Any, layer: Any, groups: int, o: int, rows: Any) ->
     store_totals(g, layer.b + o, 1, tile, ONE)
 
 
-@njit
+@kernel
 def _weights_rows(work: Any, g: Any, layer: Any, groups: int, o: int, rows: Any) -> None:
     n, side = layer.x_side, layer.d_side
     plane = side * side * LANES
@@ -155,21 +155,7 @@ def _weights_rows(work: Any, g: Any, layer: Any, groups: int, o: int, rows: Any)
     _bias_rows(work, g, layer, groups, o, rows)
 
 
-@njit
-def weights_gradient(work: Any, g: Any, layer: Any, groups: int) -> None:
-    """The gradient of the filters and biases, from ``layer.x`` and ``layer.d``, into ``g``."""
-    o = 0
-    while o + len(MANY) <= layer.outputs:
-        _weights_rows(work, g, layer, groups, o, MANY)
-        o += len(MANY)
-    while o + 2 <= layer.outputs:
-        _weights_rows(work, g, layer, groups, o, TWO)
-        o += 2
-    if o < layer.outputs:
-        _weights_rows(work, g, layer, groups, o, ONE)
-
-
-@njit
+@kernel
 def _input_rows(work: Any, w: Any, layer: Any, group: int, channel: int, rows: Any) -> None:
     side, n = layer.d_side, layer.dx_side
     d = layer.d + group * layer.d_size
@@ -187,16 +173,28 @@ def _input_rows(work: Any, w: Any, layer: Any, group: int, channel: int, rows: A
             store_tile(work, dx + (r * n + c) * LANES, n * n * LANES, four, tile)
 
 
-@njit
-def input_gradient(work: Any, w: Any, layer: Any, groups: int) -> None:
-    """The gradient of ``layer.x``, into ``layer.dx``: the filters turned round over ``layer.d``."""
-    for group in range(groups):
-        channel = 0
-        while channel + len(MANY) <= layer.inputs:
-            _input_rows(work, w, layer, group, channel, MANY)
-            channel += len(MANY)
-        while channel + 2 <= layer.inputs:
-            _input_rows(work, w, layer, group, channel, TWO)
-            channel += 2
-        if channel < layer.inputs:
-            _input_rows(work, w, layer, group, channel, ONE)
+@kernel
+def backward(work: Any, w: Any, g: Any, layer: Any, groups: int) -> None:
+    """
+    The gradient of filters and biases, from ``layer.x`` and ``layer.d``, into ``g``.
+
+    Where there are layers before it, that of ``layer.x`` as well, into ``layer.dx``: a convolution
+    of ``layer.d`` with the filters turned round.
+    """
+    for o in range(0, layer.outputs - len(MANY) + 1, len(MANY)):
+        _weights_rows(work, g, layer, groups, o, MANY)
+    rest = layer.outputs % len(MANY)
+    for o in range(layer.outputs - rest, layer.outputs - 1, 2):
+        _weights_rows(work, g, layer, groups, o, TWO)
+    if rest % 2:
+        o = layer.outputs - 1
+        _weights_rows(work, g, layer, groups, o, ONE)
+    for group in range(groups if layer.further else 0):
+        for o in range(0, layer.inputs - len(MANY) + 1, len(MANY)):
+            _input_rows(work, w, layer, group, o, MANY)
+        rest = layer.inputs % len(MANY)
+        for o in range(layer.inputs - rest, layer.inputs - 1, 2):
+            _input_rows(work, w, layer, group, o, TWO)
+        if rest % 2:
+            o = layer.inputs - 1
+            _input_rows(work, w, layer, group, o, ONE)

@@ -8,7 +8,6 @@ it the inputs are kept a second time, turned: ``[sample][unit]``, rows filled up
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from fedroam.learning.native.vectors import (
     FOUR,
@@ -18,6 +17,7 @@ from fedroam.learning.native.vectors import (
     TWO,
     filled,
     gated,
+    kernel,
     load,
     multiples,
     outer,
@@ -34,7 +34,7 @@ from fedroam.learning.native.vectors import (
 ACROSS = len(FOUR) * LANES  # inputs whose weights one tile of a gradient covers
 
 
-@njit
+@kernel
 def _forward_tile(
     work: Any, w: Any, layer: Any, after: Any, group: int, o: int, rows: Any, groups: Any
 ) -> None:
@@ -51,18 +51,15 @@ def _forward_tile(
     store_tile(work, at, LANES, multiples(after.x_size, groups), tile)
 
 
-@njit
+@kernel
 def _forward(work: Any, w: Any, layer: Any, after: Any, group: int, groups: Any) -> None:
-    o = 0
-    while o + len(MANY) <= layer.outputs:
+    for o in range(0, layer.outputs - len(MANY) + 1, len(MANY)):
         _forward_tile(work, w, layer, after, group, o, MANY, groups)
-        o += len(MANY)
-    while o < layer.outputs:
+    for o in range(layer.outputs - layer.outputs % len(MANY), layer.outputs):
         _forward_tile(work, w, layer, after, group, o, ONE, groups)
-        o += 1
 
 
-@njit
+@kernel
 def forward(work: Any, w: Any, layer: Any, after: Any, groups: int) -> None:
     """From the inputs of ``layer`` to those of the layer behind it."""
     for group in range(0, groups - 1, 2):
@@ -71,7 +68,7 @@ def forward(work: Any, w: Any, layer: Any, after: Any, groups: int) -> None:
         _forward(work, w, layer, after, groups - 1, ONE)
 
 
-@njit
+@kernel
 def _input_tile(work: Any, w: Any, layer: Any, group: int, k: int, rows: Any, groups: Any) -> None:
     tile = zeros(rows, groups)
     i, j = layer.d + group * layer.d_size, layer.w + k
@@ -84,28 +81,16 @@ def _input_tile(work: Any, w: Any, layer: Any, group: int, k: int, rows: Any, gr
     store_tile(work, at, LANES, multiples(layer.dx_size, groups), tile)
 
 
-@njit
+@kernel
 def _input_gradient(work: Any, w: Any, layer: Any, group: int, groups: Any) -> None:
-    k = 0
-    while k + len(MANY) <= layer.inputs:
+    for k in range(0, layer.inputs - len(MANY) + 1, len(MANY)):
         _input_tile(work, w, layer, group, k, MANY, groups)
-        k += len(MANY)
-    while k < layer.inputs:
+    for k in range(layer.inputs - layer.inputs % len(MANY), layer.inputs):
         _input_tile(work, w, layer, group, k, ONE, groups)
-        k += 1
 
 
-@njit
-def input_gradient(work: Any, w: Any, layer: Any, groups: int) -> None:
-    """The gradient of ``layer.x``, into ``layer.dx``."""
-    for group in range(0, groups - 1, 2):
-        _input_gradient(work, w, layer, group, TWO)
-    if groups % 2:
-        _input_gradient(work, w, layer, groups - 1, ONE)
-
-
-@njit
-def back_through_relu(work: Any, layer: Any, groups: int) -> None:
+@kernel
+def _back_through_relu(work: Any, layer: Any, groups: int) -> None:
     """From ``layer.dx`` to the gradient of the sums in the dense layer before it."""
     for group in range(groups):
         i, j = layer.dx + group * layer.dx_size, layer.x + group * layer.x_size
@@ -113,7 +98,7 @@ def back_through_relu(work: Any, layer: Any, groups: int) -> None:
             store(work, i + k, gated(load(work, i + k), load(work, j + k)))
 
 
-@njit
+@kernel
 def _turn(work: Any, layer: Any, samples: int) -> None:
     for sample in range(samples):
         group, lane = divmod(sample, LANES)
@@ -123,7 +108,7 @@ def _turn(work: Any, layer: Any, samples: int) -> None:
             work[t + k] = work[i + k * LANES]
 
 
-@njit
+@kernel
 def _weights_tiles(work: Any, g: Any, layer: Any, samples: int, o: int, rows: Any) -> None:
     for k in range(0, layer.inputs, ACROSS):
         tile = zeros(rows, FOUR)
@@ -138,17 +123,18 @@ def _weights_tiles(work: Any, g: Any, layer: Any, samples: int, o: int, rows: An
         store_rows(g, at, layer.inputs, layer.inputs - k, tile, FOUR)
 
 
-@njit
-def weights_gradient(work: Any, g: Any, layer: Any, samples: int) -> None:
-    """The gradient of the weights and biases, from ``layer.x`` and ``layer.d``, into ``g``."""
+@kernel
+def backward(work: Any, w: Any, g: Any, layer: Any, samples: int) -> None:
+    """
+    The gradient of the weights and biases, from ``layer.x`` and ``layer.d``, into ``g``.
+
+    Where there are layers before it, that of ``layer.x`` as well, into ``layer.dx``.
+    """
     _turn(work, layer, samples)
-    o = 0
-    while o + len(MANY) <= layer.outputs:
+    for o in range(0, layer.outputs - len(MANY) + 1, len(MANY)):
         _weights_tiles(work, g, layer, samples, o, MANY)
-        o += len(MANY)
-    while o < layer.outputs:
+    for o in range(layer.outputs - layer.outputs % len(MANY), layer.outputs):
         _weights_tiles(work, g, layer, samples, o, ONE)
-        o += 1
     for o in range(layer.outputs):
         tile = zeros(ONE, ONE)
         one = filled((np.float32(1),), ONE)
@@ -156,9 +142,18 @@ def weights_gradient(work: Any, g: Any, layer: Any, samples: int) -> None:
             d = layer.d + at // LANES * layer.d_size + o * LANES
             tile = outer(tile, vectors(work, d, 0, ONE), one)
         store_totals(g, layer.b + o, 1, tile, ONE)
+    if not layer.further:
+        return
+    groups = -(-samples // LANES)
+    for group in range(0, groups - 1, 2):
+        _input_gradient(work, w, layer, group, TWO)
+    if groups % 2:
+        _input_gradient(work, w, layer, groups - 1, ONE)
+    if layer.gated:
+        _back_through_relu(work, layer, groups)
 
 
-@njit
+@kernel
 def softmax(work: Any, layer: Any, labels: Any, chosen: Any) -> float:
     """
     The sum of the cross-entropies; the logits give way to the gradient of their mean.
@@ -190,7 +185,7 @@ def softmax(work: Any, layer: Any, labels: Any, chosen: Any) -> float:
     return loss
 
 
-@njit
+@kernel
 def count_hits(work: Any, layer: Any, labels: Any, chosen: Any, hits: Any) -> None:
     """Add to ``hits[0]`` per true class the samples whose logits are right, to ``hits[1]`` all."""
     for sample in range(chosen.size):

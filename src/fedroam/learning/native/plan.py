@@ -51,6 +51,9 @@ def plan(network: Network, batch: int) -> Plan:
     for record, block in zip(records, blocks, strict=False):
         record["w"], record["b"] = next(offsets), next(offsets)
         _measure(record, block, network.n_classes)
+    for before, record in pairwise(records):
+        record["further"] = True
+        record["gated"] = before["kind"] == DENSE and before["relu"]
     records[-1]["kind"] = LOSS
     records[-1]["inputs"] = network.n_classes
     records[-1]["x_side"] = 1

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from fedroam.learning.native import convolution, dense
-from fedroam.learning.native.vectors import LANES
+from fedroam.learning.native.vectors import LANES, kernel
 
 CONVOLUTION, DENSE, LOSS = 0, 1, 2
 
@@ -23,12 +23,13 @@ _FIELDS = (
     *("x", "x_size", "x_side", "pad", "side"),  # what it reads: numbers a group, side with frame
     *("d", "d_size", "d_side", "frame"),  # gradient of its sums: side with a frame of zeros
     *("dx", "dx_size", "dx_side"),  # gradient of what it reads
+    *("further", "gated"),  # are there layers before; is the one before dense with ReLU
     *("pooled", "code", "relu", "turned", "turned_row"),
 )
 LAYER = np.dtype([(name, np.int64) for name in _FIELDS])
 
 
-@njit
+@kernel
 def _gather(work: Any, first: Any, images: Any, table: Any, chosen: Any) -> None:
     """Normalised pixels of the samples, batch innermost; lanes without a sample hold 0."""
     for sample in range(-(-chosen.size // LANES) * LANES):
@@ -47,37 +48,7 @@ def _gather(work: Any, first: Any, images: Any, table: Any, chosen: Any) -> None
                     pixel += 1
 
 
-@njit
-def _forward(work: Any, w: Any, layers: Any, groups: int) -> None:
-    for i in range(layers.size - 1):
-        if layers[i].kind == CONVOLUTION:
-            convolution.forward(work, w, layers[i], layers[i + 1], groups)
-        else:
-            dense.forward(work, w, layers[i], layers[i + 1], groups)
-
-
-@njit
-def _backward(work: Any, w: Any, g: Any, layers: Any, samples: int) -> None:
-    groups = -(-samples // LANES)
-    for i in range(layers.size - 2, -1, -1):
-        layer = layers[i]
-        if layer.kind == CONVOLUTION:
-            convolution.weights_gradient(work, g, layer, groups)
-        else:
-            dense.weights_gradient(work, g, layer, samples)
-        if i == 0:
-            break
-        if layer.kind == CONVOLUTION:
-            convolution.input_gradient(work, w, layer, groups)
-        else:
-            dense.input_gradient(work, w, layer, groups)
-        if layers[i - 1].kind == CONVOLUTION:
-            convolution.unpool(work, layers[i - 1], layer.dx, layer.dx_size, layer.dx_side, groups)
-        elif layers[i - 1].relu:
-            dense.back_through_relu(work, layer, groups)
-
-
-@njit
+@kernel
 def _descend(w: Any, g: Any, velocity: Any, start: Any, lr: Any, momentum: Any, prox: Any) -> None:
     """One step of SGD; the loss includes ``prox / 2`` times the squared distance to ``start``."""
     for i in range(w.size):
@@ -90,42 +61,6 @@ def _descend(w: Any, g: Any, velocity: Any, start: Any, lr: Any, momentum: Any, 
         w[i] -= lr * slope
 
 
-@njit
-def _train(layers: Any, w: Any, data: Any, order: Any, batch: int, how: Any, work: Any) -> float:
-    """Train ``w`` in place, a row of ``order`` an epoch; the mean loss over the last one."""
-    images, labels, table = data
-    lr, momentum, prox = how
-    start = w.copy() if prox > 0 else w
-    g, velocity = np.zeros_like(w), np.zeros_like(w)
-    loss = 0.0
-    for epoch in range(order.shape[0]):
-        loss = 0.0
-        for first in range(0, order.shape[1], batch):
-            chosen = order[epoch, first : first + batch]
-            _gather(work, layers[0], images, table, chosen)
-            _forward(work, w, layers, -(-chosen.size // LANES))
-            loss += dense.softmax(work, layers[-1], labels, chosen)
-            _backward(work, w, g, layers, chosen.size)
-            _descend(w, g, velocity, start, lr, momentum, prox)
-    return loss / order.shape[1]
-
-
-@njit
-def _evaluate(
-    layers: Any, w: Any, data: Any, order: Any, batch: int, hits: Any, work: Any
-) -> float:
-    """The sum of the losses; ``hits`` gets, per class, the right ones and all."""
-    images, labels, table = data
-    loss = 0.0
-    for first in range(0, order.size, batch):
-        chosen = order[first : first + batch]
-        _gather(work, layers[0], images, table, chosen)
-        _forward(work, w, layers, -(-chosen.size // LANES))
-        dense.count_hits(work, layers[-1], labels, chosen, hits)
-        loss += dense.softmax(work, layers[-1], labels, chosen)
-    return loss
-
-
 def _cached(kernels: str) -> tuple[Any, Any]:
     """
     The two entry points, compiled once a machine.
@@ -136,15 +71,54 @@ def _cached(kernels: str) -> tuple[Any, Any]:
 
     @njit(cache=True)
     def train(layers: Any, w: Any, data: Any, order: Any, batch: int, how: Any, work: Any) -> Any:
+        """Train ``w`` in place, a row of ``order`` an epoch; the mean loss over the last one."""
         _ = kernels
-        return _train(layers, w, data, order, batch, how, work)
+        images, labels, table = data
+        lr, momentum, prox = how
+        start, last = w.copy(), layers.size - 1
+        g, velocity = np.zeros_like(w), np.zeros_like(w)
+        loss = 0.0
+        for epoch in range(order.shape[0]):
+            loss = 0.0
+            for first in range(0, order.shape[1], batch):
+                chosen = order[epoch, first : first + batch]
+                groups = -(-chosen.size // LANES)
+                _gather(work, layers[0], images, table, chosen)
+                for i in range(last):
+                    if layers[i].kind == CONVOLUTION:
+                        convolution.forward(work, w, layers[i], layers[i + 1], groups)
+                    else:
+                        dense.forward(work, w, layers[i], layers[i + 1], groups)
+                loss += dense.softmax(work, layers[last], labels, chosen)
+                for i in range(last - 1, -1, -1):
+                    if layers[i].kind == CONVOLUTION:
+                        convolution.unpool(work, layers[i], layers[i + 1], groups)
+                        convolution.backward(work, w, g, layers[i], groups)
+                    else:
+                        dense.backward(work, w, g, layers[i], chosen.size)
+                _descend(w, g, velocity, start, lr, momentum, prox)
+        return loss / order.shape[1]
 
     @njit(cache=True)
     def evaluate(
         layers: Any, w: Any, data: Any, order: Any, batch: int, hits: Any, work: Any
     ) -> Any:
+        """The sum of the losses; ``hits`` gets, per class, the right ones and all."""
         _ = kernels
-        return _evaluate(layers, w, data, order, batch, hits, work)
+        images, labels, table = data
+        loss, last = 0.0, layers.size - 1
+        for first in range(0, order.size, batch):
+            chosen = order[first : first + batch]
+            groups = -(-chosen.size // LANES)
+            _gather(work, layers[0], images, table, chosen)
+            for i in range(last):
+                if layers[i].kind == CONVOLUTION:
+                    convolution.forward(work, w, layers[i], layers[i + 1], groups)
+                else:
+                    dense.forward(work, w, layers[i], layers[i + 1], groups)
+            dense.count_hits(work, layers[last], labels, chosen, hits)
+            loss += dense.softmax(work, layers[last], labels, chosen)
+        return loss
 
     return train, evaluate
 

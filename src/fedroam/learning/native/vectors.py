@@ -11,10 +11,13 @@ row. Indices are not checked, and no sum is reordered: nan and infinity go throu
 from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba import types
+from numba import njit, types
 from numba.core import cgutils
 from numba.core.codegen import get_host_cpu_features
 from numba.extending import intrinsic, models, register_model
+
+# Kernels are called by kernels only; ways in for Python would double the time to compile them.
+kernel = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 _features = get_host_cpu_features()
 # Samples that a vector holds. Binaries are cached per kind of CPU, so this may be frozen here.
