@@ -25,7 +25,8 @@ def blocks_of(page: Path) -> list[tuple[str, str, str]]:
     "page", [p for p in PAGES if blocks_of(p)], ids=lambda p: str(p.relative_to(ROOT))
 )
 def test_snippets_run(page, tmp_path):
-    """Every Python block, and every shell block marked `run`, works in the order of the page.
+    """
+    Every Python block, and every shell block marked `run`, works in the order of the page.
 
     A Python block whose first line is `# name.py` is that file. Shell blocks find the examples.
     """

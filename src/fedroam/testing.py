@@ -155,8 +155,7 @@ def optimum_s(problem: Problem) -> float:
     """The shortest lawful round, by trying every choice (for tiny problems)."""
     links = [range(problem.indptr[u], problem.indptr[u + 1]) for u in range(problem.n_users)]
     options = [
-        [*own, *([] if must else [None])]
-        for own, must in zip(links, problem.required, strict=True)
+        [*own, *([] if must else [None])] for own, must in zip(links, problem.required, strict=True)
     ]
     best_s = np.inf
     for choice in product(*options):
@@ -189,9 +188,7 @@ def check_mobility(mobility: Mobility, *, seed: int = 0) -> None:
     _must(np.array_equal(walked, again), "the same walk, walked again, came out differently")
     still = mobility.advance(start, area_m, 0.0, 1, draw)
     _must(np.allclose(still.position_m, start.position_m), "users moved in no time")
-    saved = Motion(
-        start.position_m.copy(), {name: np.array(a) for name, a in start.memory.items()}
-    )
+    saved = Motion(start.position_m.copy(), {name: np.array(a) for name, a in start.memory.items()})
     resumed = _walk(mobility, saved, times_s, area_m, draw)
     _must(np.array_equal(walked, resumed), "a walk that goes on from a checkpoint differs")
     if mobility.follows_time:
@@ -256,5 +253,3 @@ def _size(problem: Problem) -> str:
 def _must(ok: bool, rule: str) -> None:
     if not ok:
         raise AssertionError(rule)
-
-

@@ -125,7 +125,7 @@ def solve(
 def list_(
     family: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Argument(help="policies, mobility or radio; all of them by default."),
+        typer.Argument(help="policies, mobility, radio, datasets, models, ...; all by default."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -133,6 +133,43 @@ def list_(
     from fedroam.cli.listing import list_command
 
     list_command(family, as_json=json)
+
+
+data = typer.Typer(help="The real data sets: fetched once, verified, cached.", no_args_is_help=True)
+app.add_typer(data, name="data")
+
+Name = Annotated[Optional[str], typer.Argument(help="mnist, ...; all by default.")]  # noqa: UP045
+
+
+@data.command("get")
+def data_get(
+    name: Name = None,
+    folder: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="Where files that you have downloaded lie."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Make sure that a data set is at hand, and say where it came from."""
+    from fedroam.cli.data import get_command
+
+    get_command(name, folder, as_json=json)
+
+
+@data.command("list")
+def data_list(json: Json = False) -> None:
+    """The built-in data sets, and which of them are at hand."""
+    from fedroam.cli.data import list_command
+
+    list_command(as_json=json)
+
+
+@data.command("check")
+def data_check(name: Name = None, json: Json = False) -> None:
+    """Read every byte of what is cached and compare the checksums."""
+    from fedroam.cli.data import check_command
+
+    check_command(name, as_json=json)
 
 
 @app.command()

@@ -8,20 +8,25 @@ import pyarrow.csv
 import pyarrow.parquet
 import typer
 
+from fedroam.arrays import Floats
 from fedroam.cli.running import stop_like_ctrl_c
 from fedroam.cli.screen import print_json, print_table, progress_bars, say
 from fedroam.comparison import (
+    Band,
     Comparison,
     Member,
+    band_of,
+    curve_of,
     mean_interval,
     members_of,
     paired,
     play_all,
 )
-from fedroam.plots import plot_round_lengths, save_figure
+from fedroam.plots import plot_accuracy, plot_round_lengths, save_figure
 from fedroam.runs import Progress, Settings, parse, read_rounds
 from fedroam.runs.folder import aside
 from fedroam.runs.settings import assign, read_table
+from fedroam.runs.summary import MARKS, mark_name
 
 MEASURES = (
     "mean_round_s",
@@ -33,10 +38,13 @@ MEASURES = (
     "missed_per_round",
     "forced_per_round",
 )
-"""What the table shows; ``--json`` and the files hold the rest too."""
+"""What ``--json`` tells of every policy; the files hold the rest too."""
 
+LEARNT = ("accuracy", "best_accuracy", *(mark_name(mark) for mark in MARKS))
+"""The same where something was learnt."""
 
 SHOWN = MEASURES[1:7]
+SHOWN_LEARNT = ("accuracy", mark_name(0.8), mark_name(0.9), *MEASURES[2:7:2])
 
 
 def compare_command(
@@ -101,18 +109,41 @@ def write_comparison(comparison: Comparison, folder: Path) -> list[Path]:
         pyarrow.parquet.write_table(table, path)
     with aside(folder / "comparison.csv") as path:
         pyarrow.csv.write_csv(table, path)
-    lengths_s = {
-        label: np.concatenate([read_rounds(f)["length_s"].to_numpy() for f in row])
+    rounds = {
+        label: [read_rounds(f) for f in row]
         for label, row in zip(comparison.labels, comparison.folders, strict=True)
     }
-    axes = plot_round_lengths(lengths_s)
-    figures = [save_figure(axes, folder / f"round-lengths.{kind}") for kind in ("png", "svg")]
-    return [folder / "comparison.csv", folder / "comparison.parquet", *figures]
+    lengths_s = {
+        label: np.concatenate([r["length_s"].to_numpy() for r in row])
+        for label, row in rounds.items()
+    }
+    axes = {"round-lengths": plot_round_lengths(lengths_s)}
+    if _has_learnt(comparison):
+        axes = {"accuracy": plot_accuracy(_bands(rounds)), **axes}
+    figures = [
+        save_figure(ax, folder / f"{name}.{kind}")
+        for name, ax in axes.items()
+        for kind in ("png", "svg")
+    ]
+    return [*figures, folder / "comparison.csv", folder / "comparison.parquet"]
+
+
+def _bands(rounds: dict[str, list[Any]]) -> dict[str, Band]:
+    """Mean curves over the time that all runs have in common."""
+    curves = {label: [curve_of(r) for r in row] for label, row in rounds.items()}
+    end_s = min(curve.end_s[-1] for row in curves.values() for curve in row)
+    time_s = np.linspace(0, end_s, 400)
+    return {label: band_of(row, time_s) for label, row in curves.items()}
+
+
+def _has_learnt(comparison: Comparison) -> bool:
+    return "accuracy" in comparison.summaries[0][0]
 
 
 def print_comparison(settings: Settings, comparison: Comparison) -> None:
     """The table, and what it means."""
     rows = []
+    shown = SHOWN_LEARNT if _has_learnt(comparison) else SHOWN
     reference = comparison.values(comparison.labels[0], "mean_round_s")
     for label in comparison.labels:
         lengths = comparison.values(label, "mean_round_s")
@@ -124,10 +155,10 @@ def print_comparison(settings: Settings, comparison: Comparison) -> None:
                 label,
                 f"{mean.mean:.3f}{spread}",
                 f"{ratio.mean:.2f}x",
-                *(f"{comparison.values(label, m).mean():.3g}" for m in SHOWN),
+                *(_cell(comparison.values(label, m)) for m in shown),
             )
         )
-    header = ("policy", "round, s", f"vs {comparison.labels[0]}", *map(_heading, SHOWN))
+    header = ("policy", "round, s", f"vs {comparison.labels[0]}", *map(_heading, shown))
     n_seeds = len(comparison.seeds)
     print_table(f"{settings.name}: {n_seeds} seeds, {_until(settings)}", header, rows)
     say(common_ground(settings))
@@ -139,7 +170,7 @@ def as_object(settings: Settings, comparison: Comparison, files: list[Path]) -> 
     policies = {}
     for label in comparison.labels:
         measures = {}
-        for name in MEASURES:
+        for name in (*MEASURES, *LEARNT) if _has_learnt(comparison) else MEASURES:
             values = comparison.values(label, name)
             measures[name] = {**vars(mean_interval(values)), "per_seed": values.tolist()}
         difference = paired(
@@ -168,8 +199,23 @@ def common_ground(settings: Settings) -> str:
     )
 
 
+def _cell(values: Floats) -> str:
+    """The mean over the seeds; in how many of them it is known where that is not all."""
+    known = values[np.isfinite(values)]
+    if not known.size:
+        return "-"
+    note = "" if known.size == values.size else f" ({known.size} of {values.size})"
+    return f"{known.mean():.3g}{note}"
+
+
 def _heading(measure: str) -> str:
-    units = {"p95_round_s": "p95, s", "users_per_s": "users/s", "min_participation": "least part"}
+    units = {
+        "p95_round_s": "p95, s",
+        "users_per_s": "users/s",
+        "min_participation": "least part",
+        mark_name(0.8): "to 80 %, s",
+        mark_name(0.9): "to 90 %, s",
+    }
     return units.get(measure, measure.replace("_per_round", "/round").replace("_", " "))
 
 

@@ -7,9 +7,18 @@ from typing import Any
 
 from fedroam.cli.screen import print_json, print_table, say
 from fedroam.errors import ConfigError, nearest
+from fedroam.learning.models import MODELS, Model
 from fedroam.runs.settings import FAMILIES
 
-NAMES = {"policies": "policy", "mobility": "mobility", "radio": "radio"}
+NAMES = {
+    "policies": "policy",
+    "mobility": "mobility",
+    "radio": "radio",
+    "datasets": "dataset",
+    "partitions": "partition",
+    "servers": "server",
+    "models": "model",
+}
 
 
 def list_command(family: str | None, *, as_json: bool) -> None:
@@ -31,6 +40,8 @@ def list_command(family: str | None, *, as_json: bool) -> None:
 
 def listing(family: str) -> list[dict[str, Any]]:
     """Name, meaning and options of each member of a family."""
+    if family == "model":
+        return [{"name": n, "what": _layers(model), "options": {}} for n, model in MODELS.items()]
     rows = []
     for name, factory in FAMILIES[family].items():
         cls: Any = factory.func if isinstance(factory, partial) else factory
@@ -41,3 +52,8 @@ def listing(family: str) -> list[dict[str, Any]]:
         what = (inspect.getdoc(cls) or "").partition("\n\n")[0].replace("\n", " ")
         rows.append({"name": name, "what": what, "options": options})
     return rows
+
+
+def _layers(model: Model) -> str:
+    """The layers of a model, from the images to the classes."""
+    return " - ".join(str(layer) for layer in model.layers)

@@ -26,9 +26,13 @@ def mean_interval(values: Floats) -> Interval:
     """
     Student's interval for the mean of independent ``values``.
 
-    With one value nothing is known of the spread: the interval is unbounded.
+    Values that are not known (nan) are left out. With one value nothing is known of the spread:
+    the interval is unbounded.
     """
     values = np.asarray(values, float)
+    values = values[np.isfinite(values)]  # an accuracy that was not reached has no time
+    if not values.size:
+        return Interval(np.nan, np.nan, np.nan)
     mean = float(values.mean())
     if values.size < 2:
         return Interval(mean, -np.inf, np.inf)

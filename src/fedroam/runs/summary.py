@@ -42,12 +42,17 @@ def _learning(rounds: pa.Table) -> dict[str, Any]:
         return {}
     end_s = np.cumsum(rounds["length_s"].to_numpy())[rounds["accuracy"].is_valid().to_numpy()]
     return {
-        **{f"time_to_{a:.0%}_s".replace("%", ""): time_to(a, end_s, accuracy) for a in MARKS},
+        **{mark_name(mark): time_to(mark, end_s, accuracy) for mark in MARKS},
         "accuracy": float(accuracy[-1]),
         "best_accuracy": float(accuracy.max()),
         "loss": float(rounds["loss"].drop_null().to_numpy()[-1]),
         "refused_updates": int(rounds["n_refused"].drop_null().to_numpy().sum()),
     }
+
+
+def mark_name(mark: float) -> str:
+    """``time_to_90_s`` for 0.9."""
+    return f"time_to_{100 * mark:.0f}_s"
 
 
 def time_to(mark: float, end_s: Floats, accuracy: Floats) -> float | None:

@@ -1,0 +1,63 @@
+"""Accuracy against simulated seconds: one run's curve, and the mean of several on common times."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from scipy import stats
+
+from fedroam.arrays import Floats, freeze
+from fedroam.comparison.statistics import CONFIDENCE
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """A run's test accuracy at the ends of the rounds after which it was tested."""
+
+    end_s: Floats
+    accuracy: Floats
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+    def at(self, time_s: Floats) -> Floats:
+        """What is known at each time: the last test before it; nan before the first."""
+        last = np.searchsorted(self.end_s, time_s, side="right") - 1
+        return np.where(last >= 0, self.accuracy[np.maximum(last, 0)], np.nan)
+
+    def time_to(self, mark: float) -> float:
+        """Seconds until ``mark`` is first reached; nan where it is not."""
+        reached = np.flatnonzero(self.accuracy >= mark)
+        return float(self.end_s[reached[0]]) if reached.size else np.nan
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """Several runs' curves on common times: their mean, and the 95 % interval of the mean."""
+
+    time_s: Floats
+    mean: Floats
+    low: Floats
+    high: Floats
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+
+def curve_of(rounds: pa.Table) -> Curve:
+    """The curve in a round table; empty where nothing was learnt."""
+    tested = rounds["accuracy"].is_valid().to_numpy()
+    end_s = rounds["start_s"].to_numpy() + rounds["length_s"].to_numpy()
+    return Curve(end_s[tested], rounds["accuracy"].drop_null().to_numpy())
+
+
+def band_of(curves: Sequence[Curve], time_s: Floats) -> Band:
+    """The mean over ``curves`` where all of them are known, with Student's interval."""
+    values = np.array([curve.at(time_s) for curve in curves])
+    mean = values.mean(axis=0)
+    width = np.zeros_like(mean)
+    if len(curves) > 1:
+        error = values.std(axis=0, ddof=1) / np.sqrt(len(curves))
+        width = stats.t.ppf(0.5 + CONFIDENCE / 2, len(curves) - 1) * error
+    return Band(time_s, mean, np.clip(mean - width, 0, 1), np.clip(mean + width, 0, 1))
