@@ -10,9 +10,11 @@ How it is made fast without changing what it chooses:
 * "T(S_k + i) <= t*" is tested as "load_k(t*) + demand_i(t*) <= capacity_k", where a user's demand
   at a threshold is ``need / (t* - compute)``: loads add up, so the scan needs no root.
 * A station's best remaining user is the top of a heap from which users that others took are
-  dropped when they come up.
+  dropped when they come up. At first a heap holds the station's best candidates only, a few times
+  as many users as it will add; should they run out, all heaps get the rest of the users.
 * A station that refused its best user at some threshold refuses it at any lower one, so it is not
   asked again until the threshold has risen or its best user is gone.
+* What a station's members need lies side by side in memory.
 """
 
 from dataclasses import dataclass
@@ -20,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fedroam.arrays import Floats, Ints, Stations
+from fedroam.arrays import Bools, Floats, Ints, Stations
 from fedroam.compiled import kernel
 from fedroam.errors import ConfigError, InfeasibleError, nearest
 from fedroam.scheduling.bandwidth import share, wait_of
@@ -28,6 +30,12 @@ from fedroam.scheduling.problem import NO_STATION, Problem, Schedule
 
 SLACK = 1e-12
 """Relative slack of comparisons with the threshold: exact ties count as "not later"."""
+
+FIRST_SHARE = 4
+"""How many candidates a station is offered at first, in multiples of users per station."""
+
+N_LEVELS = 64
+"""How finely gains are told apart to find a station's best candidates."""
 
 
 class _Round(NamedTuple):
@@ -42,23 +50,25 @@ class _Round(NamedTuple):
 
 
 class _Groups(NamedTuple):
-    """Who has been placed where: a linked list of users for each station."""
+    """Who has been placed where; what the members of station ``s`` need begins at ``start[s]``."""
 
+    start: Ints  # [S + 1] as many places for each station as it has links
     chosen: Stations  # [U]
-    need_hz_s: Floats  # [U] at the chosen station
-    after: Ints  # [U] the next member of the same station, or -1
-    head: Ints  # [S]
     n_members: Ints  # [S]
+    need_hz_s: Floats  # [L] of each member
+    compute_s: Floats  # [L] of each member
     refused_at: Floats  # [S] the threshold at which the best remaining user did not fit
 
 
 class _Heaps(NamedTuple):
-    """For each station, the users that it may add: a heap, best first."""
+    """For each station, the users that it may add: a heap, best first, from ``start[s]`` on."""
 
-    start: Ints  # [S + 1]
+    waiting: Bools  # [U] may be added by any station that reaches it
     size: Ints  # [S]
-    gain: Floats  # [L']
-    user: Stations  # [L']
+    gain: Floats  # [L]
+    user: Stations  # [L]
+    cut: Floats  # [S] waiting users with less gain are not in the heap yet
+    asked: Ints  # [S] the best remaining user when it was last looked for
 
 
 @dataclass(frozen=True)
@@ -111,42 +121,54 @@ class Dagsa:
 @kernel
 def _search(view, required, shuffled, min_selected, only_raise, overshoot, rng):  # type: ignore[no-untyped-def]
     """The two loops of Algorithm 1; ``shuffled`` is the required users in random order."""
-    n_users, n_stations = required.size, view.capacity_hz.size
+    n_users, n_stations, n_links = required.size, view.capacity_hz.size, view.station.size
     groups = _Groups(
+        _starts(view),
         np.full(n_users, NO_STATION, np.int32),
-        np.empty(n_users),
-        np.empty(n_users, np.int64),
-        np.full(n_stations, -1, np.int64),
         np.zeros(n_stations, np.int64),
+        np.empty(n_links),
+        np.empty(n_links),
         np.zeros(n_stations),
+    )
+    heaps = _Heaps(
+        required.copy(),
+        np.zeros(n_stations, np.int64),
+        np.empty(n_links),
+        np.empty(n_links, np.int32),
+        np.zeros(n_stations),
+        np.full(n_stations, -1, np.int64),
     )
     threshold, n_selected = 0.0, 0
 
-    heaps = _build_heaps(view, required, True)
+    if shuffled.size > 0:
+        _offer_best(view, groups, heaps)
     for user in shuffled:
         if groups.chosen[user] != NO_STATION:
             continue
         link = _best_link(view, user)
-        _place(view, groups, heaps, user, link)
-        finish = _finish_of(view, groups, view.station[link])
+        s = view.station[link]
+        _place(view, groups, heaps, s, user, view.payload_bit[user] / view.efficiency[link])
+        finish = _finish_of(view, groups, s)
         threshold = max(threshold, finish) if only_raise else finish
         n_selected += 1 + _scan(view, groups, heaps, threshold, n_users)
 
-    heaps = _build_heaps(view, required, False)
-    groups.refused_at[:] = 0.0
+    if n_selected < min_selected:
+        heaps.waiting[:] = groups.chosen == NO_STATION
+        _offer_best(view, groups, heaps)
+        groups.refused_at[:] = 0.0
     while n_selected < min_selected:
         room = n_users if overshoot else min_selected - n_selected
         n_selected += _scan(view, groups, heaps, threshold, room)
         if n_selected >= min_selected and not overshoot:
             break
         s = int(rng.random() * n_stations)
-        user = _best_remaining(groups, heaps, s)
+        user = _best_remaining(view, groups, heaps, s)
         if user != -1:
-            _place(view, groups, heaps, user, _link_to(view, user, s))
+            _place(view, groups, heaps, s, user, _need_of_best(view, groups, heaps, s))
             finish = _finish_of(view, groups, s)
             threshold = max(threshold, finish) if only_raise else finish
             n_selected += 1
-        elif _is_exhausted(groups, heaps):
+        elif _is_exhausted(view, groups, heaps):
             break
     return groups.chosen, n_selected
 
@@ -158,48 +180,45 @@ def _scan(view, groups, heaps, threshold, room):  # type: ignore[no-untyped-def]
     for s in range(view.capacity_hz.size):
         if limit <= groups.refused_at[s]:
             continue
-        load = _load(view, groups, s, limit)
+        load = _load(groups, s, limit)
         while added < room:
-            user = _best_remaining(groups, heaps, s)
+            user = _best_remaining(view, groups, heaps, s)
             if user == -1:
                 groups.refused_at[s] = np.inf
                 break
-            link = _link_to(view, user, s)
-            load += _demand(view, user, view.payload_bit[user] / view.efficiency[link], limit)
+            need = _need_of_best(view, groups, heaps, s)
+            load += _demand(need, view.compute_s[user], limit)
             if not load <= view.capacity_hz[s]:
                 groups.refused_at[s] = limit
                 break
-            _place(view, groups, heaps, user, link)
+            _place(view, groups, heaps, s, user, need)
             added += 1
     return added
 
 
 @kernel
-def _demand(view, user, need, limit):  # type: ignore[no-untyped-def]
-    """The bandwidth that ``user`` needs to finish by ``limit``."""
-    time = limit - view.compute_s[user]
+def _demand(need, compute, limit):  # type: ignore[no-untyped-def]
+    """The bandwidth that a user needs to finish by ``limit``."""
+    time = limit - compute
     return need / time if time > 0.0 else np.inf
 
 
 @kernel
-def _load(view, groups, s, limit):  # type: ignore[no-untyped-def]
+def _load(groups, s, limit):  # type: ignore[no-untyped-def]
     """The bandwidth that the members of ``s`` need to finish by ``limit``."""
-    load, user = 0.0, groups.head[s]
-    while user != -1:
-        load += _demand(view, user, groups.need_hz_s[user], limit)
-        user = groups.after[user]
+    load = 0.0
+    for m in range(groups.start[s], groups.start[s] + groups.n_members[s]):
+        load += _demand(groups.need_hz_s[m], groups.compute_s[m], limit)
     return load
 
 
 @kernel
 def _finish_of(view, groups, s):  # type: ignore[no-untyped-def]
     """T(S_k) of the paper."""
-    need, compute = np.empty(groups.n_members[s]), np.empty(groups.n_members[s])
-    user = groups.head[s]
-    for m in range(groups.n_members[s]):
-        need[m], compute[m] = groups.need_hz_s[user], view.compute_s[user]
-        user = groups.after[user]
-    slowest, wait = wait_of(need, compute, view.capacity_hz[s])
+    members = slice(groups.start[s], groups.start[s] + groups.n_members[s])
+    slowest, wait = wait_of(
+        groups.need_hz_s[members], groups.compute_s[members], view.capacity_hz[s]
+    )
     return slowest + wait
 
 
@@ -214,62 +233,106 @@ def _best_link(view, user):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _link_to(view, user, s):  # type: ignore[no-untyped-def]
-    """The user's link to station ``s``, which is within its reach."""
-    low, high = view.indptr[user], view.indptr[user + 1]
-    while low < high:
-        middle = (low + high) // 2
-        if view.station[middle] < s:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@kernel
-def _place(view, groups, heaps, user, link):  # type: ignore[no-untyped-def]
+def _place(view, groups, heaps, s, user, need):  # type: ignore[no-untyped-def]
     """Make ``user`` a member; stations whose best remaining user that was are asked again."""
-    s = view.station[link]
-    groups.chosen[user] = s
-    groups.need_hz_s[user] = view.payload_bit[user] / view.efficiency[link]
-    groups.after[user] = groups.head[s]
-    groups.head[s] = user
+    member = groups.start[s] + groups.n_members[s]
+    groups.need_hz_s[member], groups.compute_s[member] = need, view.compute_s[user]
     groups.n_members[s] += 1
+    groups.chosen[user] = s
     groups.refused_at[s] = 0.0
-    for other in view.station[view.indptr[user] : view.indptr[user + 1]]:
-        if heaps.size[other] > 0 and heaps.user[heaps.start[other]] == user:
-            groups.refused_at[other] = 0.0
+    heaps.waiting[user] = False
+    for link in range(view.indptr[user], view.indptr[user + 1]):
+        if heaps.asked[view.station[link]] == user:
+            groups.refused_at[view.station[link]] = 0.0
 
 
 @kernel
-def _build_heaps(view, required, wanted):  # type: ignore[no-untyped-def]
-    """Heaps of the users that are required, or of those that are not."""
-    n_users, n_stations = required.size, view.capacity_hz.size
-    start = np.zeros(n_stations + 1, np.int64)
-    for user in range(n_users):
-        if required[user] == wanted:
+def _starts(view):  # type: ignore[no-untyped-def]
+    """Where each station's part begins in arrays that have one place for each link."""
+    start = np.zeros(view.capacity_hz.size + 1, np.int64)
+    for link in range(view.station.size):
+        start[view.station[link] + 1] += 1
+    for s in range(view.capacity_hz.size):
+        start[s + 1] += start[s]
+    return start
+
+
+@kernel
+def _offer_best(view, groups, heaps):  # type: ignore[no-untyped-def]
+    """Heaps of every station's best waiting users, all above one gain each."""
+    heaps.size[:] = 0
+    heaps.asked[:] = -1
+    heaps.cut[:] = _cuts(view, groups, heaps.waiting)
+    for user in range(heaps.waiting.size):
+        if heaps.waiting[user]:
             for link in range(view.indptr[user], view.indptr[user + 1]):
-                start[view.station[link] + 1] += 1
-    start = np.cumsum(start)
-    size = np.zeros(n_stations, np.int64)
-    heaps = _Heaps(start, size, np.empty(start[-1]), np.empty(start[-1], np.int32))
-    for user in range(n_users):
-        if required[user] == wanted:
+                if view.efficiency[link] >= heaps.cut[view.station[link]]:
+                    _append(groups, heaps, view.station[link], view.efficiency[link], user)
+    _heapify(groups, heaps)
+
+
+@kernel
+def _offer_rest(view, groups, heaps):  # type: ignore[no-untyped-def]
+    """The waiting users that were left out so far go into the heaps."""
+    for user in range(heaps.waiting.size):
+        if heaps.waiting[user]:
+            for link in range(view.indptr[user], view.indptr[user + 1]):
+                if view.efficiency[link] < heaps.cut[view.station[link]]:
+                    _append(groups, heaps, view.station[link], view.efficiency[link], user)
+    heaps.cut[:] = 0.0
+    _heapify(groups, heaps)
+
+
+@kernel
+def _cuts(view, groups, waiting):  # type: ignore[no-untyped-def]
+    """
+    For each station a gain that only its best candidates reach; 0 where all are few enough.
+
+    Its choice is a matter of speed alone.
+    """
+    n_stations = view.capacity_hz.size
+    enough = max(64, FIRST_SHARE * waiting.size // n_stations)
+    cut = np.zeros(n_stations)
+    if view.station.size <= 2 * enough * n_stations:
+        return cut
+    best = np.zeros(n_stations)
+    for link in range(view.station.size):
+        s = view.station[link]
+        best[s] = max(best[s], view.efficiency[link])
+    tally = np.zeros((n_stations, N_LEVELS), np.int32)
+    for user in range(waiting.size):
+        if waiting[user]:
             for link in range(view.indptr[user], view.indptr[user + 1]):
                 s = view.station[link]
-                place = start[s] + size[s]
-                heaps.gain[place], heaps.user[place] = view.efficiency[link], user
-                size[s] += 1
+                level = int(view.efficiency[link] / best[s] * N_LEVELS)
+                tally[s, min(level, N_LEVELS - 1)] += 1
     for s in range(n_stations):
-        for root in range(size[s] // 2 - 1, -1, -1):
-            _sink(heaps, s, root)
-    return heaps
+        level, count = N_LEVELS, 0
+        while level > 0 and count < enough:
+            level -= 1
+            count += tally[s, level]
+        cut[s] = best[s] * level / N_LEVELS
+    return cut
 
 
 @kernel
-def _sink(heaps, s, root):  # type: ignore[no-untyped-def]
+def _append(groups, heaps, s, gain, user):  # type: ignore[no-untyped-def]
+    place = groups.start[s] + heaps.size[s]
+    heaps.gain[place], heaps.user[place] = gain, user
+    heaps.size[s] += 1
+
+
+@kernel
+def _heapify(groups, heaps):  # type: ignore[no-untyped-def]
+    for s in range(heaps.size.size):
+        for root in range(heaps.size[s] // 2 - 1, -1, -1):
+            _sink(groups, heaps, s, root)
+
+
+@kernel
+def _sink(groups, heaps, s, root):  # type: ignore[no-untyped-def]
     """Move one entry down to where it belongs: by gain, then by the lower user."""
-    first, size = heaps.start[s], heaps.size[s]
+    first, size = groups.start[s], heaps.size[s]
     gain, user = heaps.gain[first : first + size], heaps.user[first : first + size]
     g, u = gain[root], user[root]
     while 2 * root + 1 < size:
@@ -287,25 +350,51 @@ def _sink(heaps, s, root):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _best_remaining(groups, heaps, s):  # type: ignore[no-untyped-def]
-    """The best user that ``s`` can still add, or -1; users that others took are dropped."""
-    first = heaps.start[s]
-    while heaps.size[s] > 0:
-        user = np.int64(heaps.user[first])
-        if groups.chosen[user] == NO_STATION:
+def _best_remaining(view, groups, heaps, s):  # type: ignore[no-untyped-def]
+    """The best user that ``s`` can still add, or -1."""
+    if heaps.size[s] > 0:
+        user = np.int64(heaps.user[groups.start[s]])
+        if heaps.waiting[user]:
+            heaps.asked[s] = user
             return user
+    return _next_remaining(view, groups, heaps, s)
+
+
+@kernel
+def _next_remaining(view, groups, heaps, s):  # type: ignore[no-untyped-def]
+    """The same, where the top of the heap is gone; users that others took are dropped."""
+    while True:
+        _drop_taken(groups, heaps, s)
+        if heaps.size[s] > 0:
+            heaps.asked[s] = heaps.user[groups.start[s]]
+            return heaps.asked[s]
+        if heaps.cut[s] == 0.0:
+            return np.int64(-1)
+        _offer_rest(view, groups, heaps)
+
+
+@kernel
+def _drop_taken(groups, heaps, s):  # type: ignore[no-untyped-def]
+    first = groups.start[s]
+    while heaps.size[s] > 0 and not heaps.waiting[heaps.user[first]]:
         heaps.size[s] -= 1
         last = first + heaps.size[s]
         heaps.gain[first], heaps.user[first] = heaps.gain[last], heaps.user[last]
         if heaps.size[s] > 0:
-            _sink(heaps, s, 0)
-    return np.int64(-1)
+            _sink(groups, heaps, s, 0)
 
 
 @kernel
-def _is_exhausted(groups, heaps):  # type: ignore[no-untyped-def]
+def _need_of_best(view, groups, heaps, s):  # type: ignore[no-untyped-def]
+    """What the user on top of the heap needs at ``s``, in Hz s."""
+    first = groups.start[s]
+    return view.payload_bit[heaps.user[first]] / heaps.gain[first]
+
+
+@kernel
+def _is_exhausted(view, groups, heaps):  # type: ignore[no-untyped-def]
     """No station can add anybody."""
     for s in range(heaps.size.size):
-        if _best_remaining(groups, heaps, s) != -1:
+        if _best_remaining(view, groups, heaps, s) != -1:
             return False
     return True
