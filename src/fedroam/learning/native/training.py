@@ -31,21 +31,23 @@ LAYER = np.dtype([(name, np.int64) for name in _FIELDS])
 
 @kernel
 def _gather(work: Any, first: Any, images: Any, table: Any, chosen: Any) -> None:
-    """Normalised pixels of the samples, batch innermost; lanes without a sample hold 0."""
-    for sample in range(-(-chosen.size // LANES) * LANES):
-        group, lane = divmod(sample, LANES)
-        x = first.x + group * first.x_size + lane
-        pixel = 0
-        for channel in range(table.shape[0]):
-            for r in range(first.pad, first.pad + first.side):
-                i = x + ((channel * first.x_side + r) * first.x_side + first.pad) * LANES
-                for _ in range(first.side):
-                    if sample < chosen.size:
-                        work[i] = table[channel, images[chosen[sample], pixel]]
-                    else:
-                        work[i] = 0
+    """
+    Normalised pixels of the samples, batch innermost; lanes without a sample hold 0.
+
+    A row of all lanes at a time: it stays in the nearest cache while they write into it.
+    """
+    for group in range(-(-chosen.size // LANES)):
+        lanes = min(LANES, chosen.size - group * LANES)
+        for line in range(table.shape[0] * first.side):
+            channel, r = divmod(line, first.side)
+            row = (channel * first.x_side + r + first.pad) * first.x_side + first.pad
+            at = first.x + group * first.x_size + row * LANES
+            for lane in range(LANES):
+                i = at + lane
+                sample = chosen[group * LANES + min(lane, lanes - 1)]
+                for pixel in range(line * first.side, (line + 1) * first.side):
+                    work[i] = table[channel, images[sample, pixel]] if lane < lanes else 0
                     i += LANES
-                    pixel += 1
 
 
 @kernel
