@@ -33,6 +33,11 @@ def as_array(field: str, value: Any, dtype: Any, shape: tuple[int | None, ...]) 
     if not fits:
         wanted = "x".join("any" if n is None else str(n) for n in shape) or "one number"
         raise ConfigError(f"{field} has shape {array.shape}, expected {wanted}")
+    if array.dtype.kind in "ui" and array.dtype != dtype and np.issubdtype(dtype, np.integer):
+        room = np.iinfo(dtype)
+        for value in (array.min(initial=0), array.max(initial=0)):
+            if not room.min <= int(value) <= room.max:
+                raise ConfigError(f"{field} holds {value}, too large for {np.dtype(dtype).name}")
     return np.ascontiguousarray(array, dtype=dtype)
 
 

@@ -35,7 +35,7 @@ def required_users(times_selected: Ints, round: int, rho1: float, reading: str =
     due = round * rate
     match reading:
         case "strict":
-            return times_selected * due.denominator < due.numerator
+            return times_selected < -(-due.numerator // due.denominator)
         case "floor":
             return times_selected < due.numerator // due.denominator
         case "staggered":
@@ -49,9 +49,8 @@ def _staggered_due(due: Fraction, n_users: int) -> Ints:
     rank = np.empty(n_users, np.int64)
     rank[np.argsort(phase, kind="stable")] = np.arange(n_users)
     whole, rest = divmod(due, 1)
-    # rest + rank / U >= 1, in integers
-    short = int((1 - rest) * rest.denominator)
-    return int(whole) + (rank * rest.denominator >= short * n_users)
+    # rest + rank / U >= 1, in integers of any size
+    return int(whole) + (rank >= -int(-(1 - rest) * n_users // 1))
 
 
 def least_selected(n_users: int, rho2: float) -> int:

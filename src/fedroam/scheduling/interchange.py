@@ -5,9 +5,11 @@ Problem files: how other programs pose problems to fedroam, and read the ones it
 strictly: what is missing, unknown or of the wrong kind is named.
 """
 
+import contextlib
 import json
 import os
 import zipfile
+import zlib
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,18 @@ NEEDED = NAMES[: NAMES.index("round")]
 
 SCALARS = ("min_selected", "round")
 
+UNREADABLE = (
+    ValueError,
+    EOFError,
+    OSError,
+    zipfile.BadZipFile,
+    zlib.error,
+    NotImplementedError,  # a zip of a kind that is not read
+    RecursionError,  # JSON nested without end
+    MemoryError,  # a header that promises more than there can be
+)
+"""What files that are no problem files make the readers raise."""
+
 
 def read_problem(path: Path) -> Problem:
     """The problem in a ``.npz`` or ``.json`` file."""
@@ -32,7 +46,7 @@ def read_problem(path: Path) -> Problem:
         raise ConfigError(f"there is no file {path}") from None
     except IsADirectoryError:
         raise ConfigError(f"{path} is a folder, expected a problem file (.npz or .json)") from None
-    except (ValueError, zipfile.BadZipFile, EOFError, OSError) as error:
+    except UNREADABLE as error:
         raise ConfigError(f"{path} is not a problem file (.npz or .json): {error}") from error
     try:
         return problem_from(values)
@@ -76,14 +90,16 @@ def write_problem(problem: Problem, path: Path) -> None:
     except OSError as error:
         raise StorageError(f"{path} cannot be written: {error.strerror or error}") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # the folder itself may be what is wrong
+            temporary.unlink()
 
 
 def _read_npz(path: Path) -> dict[str, Any]:
-    with np.load(path, allow_pickle=False) as file:
-        if not isinstance(file, np.lib.npyio.NpzFile):
+    with path.open("rb") as file:  # which NumPy leaves open where the zip is broken
+        found = np.load(file, allow_pickle=False)
+        if not isinstance(found, np.lib.npyio.NpzFile):
             raise ConfigError(f"{path} holds one array, expected a .npz with named arrays")
-        return {name: file[name] for name in file.files}
+        return _each_once([(name, found[name]) for name in found.files])
 
 
 def _read_json(path: Path) -> dict[str, Any]:

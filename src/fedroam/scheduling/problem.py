@@ -86,6 +86,10 @@ class Problem:
 
     def _refuse_flaws(self) -> None:
         require(self.n_stations >= 1, "capacity_hz", [], "at least one station")
+        for name in ("min_selected", "round"):
+            value = getattr(self, name)
+            is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+            require(is_whole, name, value, "a whole number")
         require(
             0 <= self.min_selected <= self.n_users,
             "min_selected",
