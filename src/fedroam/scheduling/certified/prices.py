@@ -1,250 +1,78 @@
 """
-Prices per Hz at every station: what a given price list proves, and which list proves most.
+The price list that proves most, by Newton's method on the log prices.
 
-With prices ``λ [S]`` user ``u`` costs ``p_u = min_s λ_s need_us`` (Hz s) at its cheapest station,
-whatever the deadline ``t``, since all its links wait for the same ``t - compute_u``. A schedule of
-length ``t`` fills no band twice, so it spends at most the money ``Σ λ_s B_s``, and it spends at
-least what the cheapest lawful choice of users spends:
-
-    G(λ, t) = Σ_required p_u / (t - c_u) + the cheapest of the others, up to the number asked for.
-
-``G`` falls with ``t``: no schedule is shorter than the ``t`` at which ``G`` meets the money. The
-best list is found by Newton's method on the log prices. Demand is piecewise constant in them, but
-users that are nearly indifferent between two stations, or between in and out, are many, and their
-density is the derivative.
+At the best prices every station that costs something is asked for exactly its band. Demand is
+piecewise constant in the prices, but users that are nearly indifferent, between two stations or
+between in and out, are many, and their density is the derivative: a graph Laplacian over the
+stations, plus one coupling of all of them through the users left out.
 """
-
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import coo_matrix, diags_array
 from scipy.sparse.linalg import LinearOperator, cg
 
-from fedroam.arrays import Bools, Floats, Ints
+from fedroam.arrays import Floats, Stations
 from fedroam.compiled import kernel
-from fedroam.errors import InfeasibleError
-from fedroam.scheduling.bandwidth import wait_of
-from fedroam.scheduling.certified.blocks import over_blocks
-from fedroam.scheduling.judge import CAPACITY_RTOL
+from fedroam.scheduling.certified.demand import Demand, demand_at, n_to_select
 from fedroam.scheduling.problem import Problem
 
 LOWEST_PRICE = 1e-9
-"""As a part of the mean price: nothing is free, so that every root exists."""
+"""As a part of the mean price: nothing is quite free, so that every root exists."""
 
 _DENSE_STATIONS = 600
 _WIDEST_TIE = 0.15
+_LEAST_FILL = 0.02
 
 
-@dataclass(eq=False, slots=True)
-class Demand:
-    """What the users ask for at one price list; scratch space of the price iteration."""
-
-    link: Ints  # [U] the cheapest, -1 where no station is in reach
-    rival: Ints  # [U] the next cheapest, -1 where there is none
-    cost: Floats  # [U] price of the cheapest, Hz s of money
-    rival_cost: Floats  # [U]
-    chosen: Bools  # [U] the cheapest lawful choice of users
-    bound_s: float = 0.0  # the time that this price list proves
-    cutoff: float = np.inf  # the dearest choice that was free to be left out, money
-
-    @classmethod
-    def blank(cls, n_users: int) -> "Demand":
-        """Room for ``n_users``."""
-        return cls(
-            np.full(n_users, -1),
-            np.full(n_users, -1),
-            np.full(n_users, np.inf),
-            np.full(n_users, np.inf),
-            np.zeros(n_users, bool),
-        )
-
-
-def n_to_select(problem: Problem) -> int:
-    """How many users the shortest lawful schedule has: no more than it must."""
-    n_required = int(np.count_nonzero(problem.required))
-    n = max(problem.min_selected, n_required)
-    n_reachable = int(np.count_nonzero(np.diff(problem.indptr)))
-    if n > n_reachable:
-        raise InfeasibleError(
-            f"{n} users are to be selected, but only {n_reachable} have a station within reach"
-        )
-    return n
-
-
-def demand_at(problem: Problem, prices: Floats, n: int, demand: Demand) -> None:
-    """Let ``demand`` hold what ``prices`` make of ``problem`` when ``n`` users are to be chosen."""
-    with np.errstate(over="ignore"):
-        per_price = 1.0 / prices
-
-    def one_block(first: int, last: int) -> None:
-        _cheapest(
-            problem.indptr,
-            problem.station,
-            problem.efficiency,
-            problem.payload_bit,
-            per_price,
-            first,
-            last,
-            demand.link,
-            demand.rival,
-            demand.cost,
-            demand.rival_cost,
-        )
-
-    over_blocks(one_block, problem.n_users, problem.n_links)
-    # A judge forgives a relative 1e-9 of every band; so do we, and more than our own rounding.
-    money = float(prices @ problem.capacity_hz) * (1.0 + CAPACITY_RTOL) * (1.0 + 1e-12)
-    n_optional = n - int(np.count_nonzero(problem.required))
-    demand.bound_s, demand.cutoff = _proven_time(
-        demand.cost, problem.compute_s, problem.required, n_optional, money, demand.chosen
-    )
-
-
-@kernel
-def _cheapest(
-    indptr, station, efficiency, payload, per_price, first, last, link, rival, cost, rival_cost
-):  # type: ignore[no-untyped-def]
-    """The cheapest and the next cheapest link of users ``first <= u < last``."""
-    for u in range(first, last):
-        best, second = 0.0, 0.0
-        best_link, second_link = -1, -1
-        for k in range(indptr[u], indptr[u + 1]):
-            value = efficiency[k] * per_price[station[k]]
-            if value > second:
-                if value > best:
-                    second, second_link = best, best_link
-                    best, best_link = value, k
-                else:
-                    second, second_link = value, k
-        link[u], rival[u] = best_link, second_link
-        cost[u], rival_cost[u] = payload[u] / best, payload[u] / second
-
-
-@kernel
-def _proven_time(cost, compute, required, n_optional, money, chosen):  # type: ignore[no-untyped-def]
+def best_prices(
+    problem: Problem, start: Floats | None, passes: int | None
+) -> tuple[Floats, Demand]:
     """
-    A time that no schedule beats, and the price of the last optional choice.
+    Prices and demand of the list that proves most, after at most ``passes`` steps from ``start``.
 
-    Dinkelbach from the right: any lawful set meets the money at a time that is too late; the
-    cheapest set at that time meets it earlier; the times fall until the set repeats.
-
-    Rounding. The differences ``t - c`` are of numbers held exactly, so every term of ``G`` is off
-    by at most 6 roundings, the compensated sum by 2 more, and the cheapest choice of perturbed
-    terms sums to no more than the perturbed cheapest sum: computed ``G`` is within 1e-14 of ``G``.
-    The time is taken back until computed ``G`` exceeds the money by more than that; so true ``G``
-    does, and as ``G`` falls with ``t``, every schedule is longer.
+    Stops early when three steps in a row gain less than a millionth.
     """
-    n_users = cost.size
-    rank = np.empty(n_users)
-    if n_optional == 0:
-        chosen[:] = required
-    elif not _is_lawful(chosen, required, cost, n_optional):
-        _choose(cost, compute, required, n_optional, np.inf, rank, chosen)
-    need, wait_for = np.empty(n_users), np.empty(n_users)
-    t, cutoff = np.inf, np.inf
-    for _ in range(60):
-        n = 0
-        for u in range(n_users):
-            if chosen[u]:
-                need[n], wait_for[n] = cost[u], compute[u]
-                n += 1
-        if n == 0:
-            return 0.0, np.inf
-        slowest, wait = wait_of(need[:n], wait_for[:n], money)
-        if not slowest + wait < t * (1.0 - 1e-13):
+    if passes is None:
+        passes = 30 if problem.n_links < 200_000 else 12
+    n = n_to_select(problem)
+    now, best = Demand.blank(problem.n_users), Demand.blank(problem.n_users)
+    log_price = np.zeros(problem.n_stations) if start is None else np.log(tidy(start, problem))
+    prices = np.exp(log_price)
+    tie, reach, before, stale = _WIDEST_TIE, 0.5, np.inf, 0
+    for i in range(max(passes, 1)):
+        log_price -= np.log(np.exp(log_price) @ problem.capacity_hz / problem.capacity_hz.sum())
+        log_price = np.maximum(log_price, np.log(LOWEST_PRICE))
+        demand_at(problem, np.exp(log_price), n, now)
+        stale = 0 if now.bound_s > best.bound_s * (1 + 1e-6) else stale + 1
+        if now.bound_s > best.bound_s or i == 0:
+            prices = np.exp(log_price)
+            now, best = best, now
+            latest = best
+        else:
+            latest = now
+        if n == 0 or i == passes - 1 or (stale >= 3 and i >= 8):
             break
-        t = slowest + wait
-        if n_optional == 0:
-            break
-        cutoff = _choose(cost, compute, required, n_optional, t, rank, chosen)
-    back = 1e-12
-    while back < 1e-3:
-        proven = t * (1.0 - back)
-        if _least_spending(cost, compute, required, n_optional, proven) > money * (1.0 + 4e-14):
-            return proven * (1.0 - 1e-14), cutoff
-        back *= 2.0
-    return 0.0, cutoff
+        excess, step = _even_out(problem, np.exp(log_price), latest, tie)
+        norm = float(np.sqrt(np.mean(excess**2)))
+        reach = 0.5 * reach if norm > before else min(1.5 * reach, 0.7)
+        before = norm
+        step = np.clip(step, -reach, reach)
+        log_price = log_price + step
+        widest = max(0.6 * tie, 3 * float(np.abs(step).max()), 3.0 * problem.n_stations / n)
+        tie = min(widest, _WIDEST_TIE)
+        np.copyto(now.chosen, latest.chosen)
+    return prices, best
 
 
-@kernel
-def _is_lawful(chosen, required, cost, n_optional):  # type: ignore[no-untyped-def]
-    """Whether the set has all required users and the right number of others, all in reach."""
-    n = 0
-    for u in range(chosen.size):
-        if chosen[u]:
-            if cost[u] == np.inf:
-                return False
-            if not required[u]:
-                n += 1
-        elif required[u]:
-            return False
-    return n == n_optional
+def tidy(prices: Floats, problem: Problem) -> Floats:
+    """The same list with mean price 1 per Hz, and nothing below LOWEST_PRICE."""
+    mean = float(prices @ problem.capacity_hz) / float(problem.capacity_hz.sum())
+    return np.maximum(prices / mean, LOWEST_PRICE)
 
 
-@kernel
-def _choose(cost, compute, required, n_optional, t, rank, chosen):  # type: ignore[no-untyped-def]
-    """Choose the required and the ``n_optional`` cheapest others at ``t``; the last one's price."""
-    n = 0
-    for u in range(cost.size):
-        if not required[u]:
-            rank[n] = _spending(cost[u], compute[u], t)
-            n += 1
-    cutoff = np.partition(rank[:n], n_optional - 1)[n_optional - 1]
-    spare = n_optional
-    for i in range(n):
-        if rank[i] < cutoff:
-            spare -= 1
-    n = 0
-    for u in range(cost.size):
-        chosen[u] = required[u]
-        if required[u]:
-            continue
-        if rank[n] < cutoff:
-            chosen[u] = True
-        elif rank[n] == cutoff and spare > 0:
-            chosen[u] = True
-            spare -= 1
-        n += 1
-    return cutoff
-
-
-@kernel
-def _spending(cost, compute, t):  # type: ignore[no-untyped-def]
-    """What a user spends when the round ends at ``t``; at ``inf``, to rank by, what it needs."""
-    if t == np.inf:
-        return cost
-    return cost / (t - compute) if t > compute else np.inf
-
-
-@kernel
-def _least_spending(cost, compute, required, n_optional, t):  # type: ignore[no-untyped-def]
-    """``G(λ, t)``: compensated sums over the required and the cheapest others."""
-    n, total, lost = 0, 0.0, 0.0
-    rank = np.empty(cost.size)
-    for u in range(cost.size):
-        spending = _spending(cost[u], compute[u], t)
-        if not required[u]:
-            rank[n] = spending
-            n += 1
-            continue
-        if spending == np.inf:
-            return np.inf
-        y = spending - lost
-        s = total + y
-        lost = (s - total) - y
-        total = s
-    if n_optional > 0:
-        for spending in np.partition(rank[:n], n_optional - 1)[:n_optional]:
-            if spending == np.inf:
-                return np.inf
-            y = spending - lost
-            s = total + y
-            lost = (s - total) - y
-            total = s
-    return total
-
-
-def improved(problem: Problem, prices: Floats, demand: Demand, tie: float) -> tuple[Floats, Floats]:
+def _even_out(
+    problem: Problem, prices: Floats, demand: Demand, tie: float
+) -> tuple[Floats, Floats]:
     """The log relative load of every station, and the step of the log prices that evens it."""
     load, a, b, pull, edge = _tension(
         problem.station,
@@ -262,9 +90,10 @@ def improved(problem: Problem, prices: Floats, demand: Demand, tie: float) -> tu
         demand.cutoff,
         tie,
     )
-    excess = np.log(np.maximum(load / problem.capacity_hz, 0.02))
-    spent = prices * np.maximum(load, 0.02 * problem.capacity_hz)
-    pressure = spent * (excess - (spent @ excess) / spent.sum())
+    load = np.maximum(load, _LEAST_FILL * problem.capacity_hz)
+    excess = np.log(load / problem.capacity_hz)
+    spent = prices * load
+    pressure = spent * (excess - float(spent @ excess) / float(spent.sum()))
     return excess, _laplacian_solve(a, b, pull, edge, spent, pressure)
 
 
@@ -286,7 +115,7 @@ def _tension(
     tie,
 ):  # type: ignore[no-untyped-def]
     """
-    Loads, and how fast demand moves per unit of log price: between pairs of stations
+    Loads, and how fast spending moves per unit of log price: between pairs of stations
     ``(a, b, pull)``, and between each station and the users left out (``edge``).
     """
     n_stations = prices.size
@@ -296,16 +125,14 @@ def _tension(
     n = 0
     inside, outside = np.exp(-tie), np.exp(tie)
     for u in range(cost.size):
-        if link[u] < 0:
+        if link[u] < 0 or not t > compute[u]:
             continue
         s = station[link[u]]
-        if not required[u] and t > compute[u]:
-            dearness = cost[u] / (t - compute[u]) / cutoff
-            if inside < dearness < outside:
-                edge[s] += cutoff / (2 * tie)
+        spending = cost[u] / (t - compute[u])
+        if not required[u] and inside < spending / cutoff < outside:
+            edge[s] += cutoff / (2 * tie)
         if not chosen[u]:
             continue
-        spending = cost[u] / (t - compute[u])
         load[s] += payload[u] / efficiency[link[u]] / (t - compute[u])
         if rival[u] >= 0 and rival_cost[u] < cost[u] * outside:
             a[n], b[n], pull[n] = s, station[rival[u]], spending / (2 * tie)
@@ -314,60 +141,32 @@ def _tension(
 
 
 def _laplacian_solve(
-    a: Ints, b: Ints, pull: Floats, edge: Floats, spent: Floats, pressure: Floats
+    a: Stations, b: Stations, pull: Floats, edge: Floats, spent: Floats, pressure: Floats
 ) -> Floats:
     """
-    Solve ``A step = pressure`` where ``A`` is the graph Laplacian of the pulls, plus the coupling
-    of all stations through the users left out, plus a little of the diagonal.
+    Solve ``A step = pressure``, where ``A`` is the Laplacian of the pulls plus that of the complete
+    graph which the users left out make of all stations, plus a little damping.
     """
-    n_stations, total = spent.size, edge.sum()
-    damping = 1e-3 * spent
-    if n_stations <= _DENSE_STATIONS:
-        flat = a.astype(np.int64) * n_stations + b
-        pulls = np.zeros(n_stations**2) + np.bincount(flat, pull, n_stations**2)
-        pulls = pulls.reshape(n_stations, n_stations)
-        pulls += pulls.T.copy()
-        matrix = np.diag(pulls.sum(axis=1) + edge + damping) - pulls
-        if total > 0:
-            matrix -= np.outer(edge, edge / total)
-        return np.linalg.solve(matrix, pressure)
-    pulls = coo_matrix((pull, (a, b)), (n_stations, n_stations)).tocsr()
+    n, total = spent.size, max(float(edge.sum()), 1e-300)
+    pulls = coo_matrix((pull, (a, b)), (n, n)).tocsr()
     pulls = pulls + pulls.T
-    diagonal = np.asarray(pulls.sum(axis=1)).ravel() + edge + damping
+    diagonal = np.asarray(pulls.sum(axis=1)).ravel() + edge + 1e-3 * spent
+    if n <= _DENSE_STATIONS:
+        matrix = np.diag(diagonal) - pulls.toarray() - np.outer(edge, edge / total)
+        return np.linalg.solve(matrix, pressure)
     laplacian = (diags_array(diagonal) - pulls).tocsr()
 
-    def apply(x):
-        y = laplacian @ x
-        return y - edge * (edge @ x / total) if total > 0 else y
+    def apply(x: Floats) -> Floats:
+        return laplacian @ x - edge * (float(edge @ x) / total)
 
-    operator = LinearOperator((n_stations, n_stations), matvec=apply, dtype=float)
-    scale = LinearOperator((n_stations, n_stations), matvec=lambda x: x / diagonal, dtype=float)
-    step, _ = cg(operator, pressure, rtol=1e-4, maxiter=300, M=scale)
-    return step
+    def precondition(x: Floats) -> Floats:
+        return np.asarray(x / diagonal)
 
-
-def best_prices(problem, start, passes, trace=None):
-    """The price list that proves most among ``passes`` Newton steps from ``start``."""
-    n = n_to_select(problem)
-    demand = Demand.blank(problem.n_users)
-    capacity = problem.capacity_hz
-    y = np.log(start)
-    best = (-1.0, start)
-    tie, reach, before = _WIDEST_TIE, 0.5, np.inf
-    for _ in range(passes):
-        y -= np.log(np.exp(y) @ capacity / capacity.sum())
-        prices = np.exp(y)
-        demand_at(problem, prices, n, demand)
-        if demand.bound_s > best[0]:
-            best = (demand.bound_s, prices)
-        excess, step = improved(problem, prices, demand, tie)
-        norm = float(np.sqrt(np.mean(excess**2)))
-        if trace is not None:
-            trace.append((demand.bound_s, norm, excess.max(), tie, reach))
-        reach = 0.5 * reach if norm > before else min(1.5 * reach, 0.7)
-        before = norm
-        step = np.clip(step, -reach, reach)
-        y = y + step
-        widest = 3.0 * problem.n_stations / max(n, 1)
-        tie = min(max(0.6 * tie, 3 * np.abs(step).max(), widest), _WIDEST_TIE)
-    return best, demand
+    step, _ = cg(
+        LinearOperator((n, n), matvec=apply, dtype=float),
+        pressure,
+        rtol=1e-4,
+        maxiter=500,
+        M=LinearOperator((n, n), matvec=precondition, dtype=float),
+    )
+    return np.asarray(step)

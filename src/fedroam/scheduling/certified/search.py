@@ -23,6 +23,10 @@ import numpy as np
 from fedroam.compiled import kernel
 
 OUT = -1
+PINNED = -2
+LARGEST_EXPONENT = 600.0
+HEAT = 3.0
+PATIENCE = 100
 
 
 @kernel
@@ -37,16 +41,20 @@ def search(
     current,
     fill,
     sharpness,
-    kicks,
     draws,
 ):  # type: ignore[no-untyped-def]
     """
-    Improve ``current [C]`` (link of every user, or OUT) in place, and ``fill [S]`` with it.
+    Improve ``current [C]`` (link of every user, or OUT) in place; ``fill [S]`` is used up.
 
     ``sharpness`` lists the values of ``α``, ascending; ``sorted_link`` the links of every station,
-    lightest first; ``draws [kicks, 16]`` are uniform in 0..1.
+    lightest first; every row of ``draws [kicks, 16]``, uniform in 0..1, makes one restart.
     """
     n_users, n_stations = current.size, fill.size
+    pinned = np.full(n_users, OUT)
+    for u in range(n_users):
+        if current[u] >= 0 and not part[current[u]] * sharpness[-1] <= LARGEST_EXPONENT:
+            pinned[u] = current[u]
+            current[u] = PINNED
     head = np.full(n_stations, -1)
     after, before = np.full(n_users, -1), np.full(n_users, -1)
     for u in range(n_users - 1, -1, -1):
@@ -65,32 +73,46 @@ def search(
         _grow(alpha, part, grown)
         stuck[:] = False
         _descend(state, lists, grown, energy, row, stuck, alpha)
-    if kicks == 0:
-        return
     alpha = sharpness[-1]
-    best, best_fill = current.copy(), fill.copy()
+    best, top = current.copy(), fill.max()
+    here, here_fill = current.copy(), fill.copy()
     level = _level(fill, alpha)
-    log_link = np.empty(0, np.int64)
-    for kick in range(kicks):
+    since = 0
+    for kick in range(draws.shape[0]):
         stuck[:] = True
-        _kick(state, lists, stuck, draws[kick])
+        _kick(state, lists, grown, stuck, draws[kick])
         _descend(state, lists, grown, energy, row, stuck, alpha)
-        new_level = _level(fill, alpha)
-        if new_level <= level:
-            level = new_level
+        if fill.max() < top:
+            top = fill.max()
             best[:] = current
-            best_fill[:] = fill
+            since = 0
+        since += 1
+        new_level = _level(fill, alpha)
+        if new_level <= level - HEAT / alpha * np.log(draws[kick, 15] + 1e-300):
+            level = new_level
+            here[:] = current
+            here_fill[:] = fill
         else:
+            for u in range(n_users):
+                if current[u] != here[u]:
+                    _put(u, here[u], state, lists)
+            fill[:] = here_fill
+        if since > PATIENCE:
+            since = 0
             for u in range(n_users):
                 if current[u] != best[u]:
                     _put(u, best[u], state, lists)
-            fill[:] = best_fill
+            here[:] = current
+            here_fill[:] = fill
+            level = _level(fill, alpha)
+    for u in range(n_users):
+        current[u] = best[u] if pinned[u] < 0 else pinned[u]
 
 
 @kernel
 def _grow(alpha, part, grown):  # type: ignore[no-untyped-def]
     for k in range(part.size):
-        grown[k] = np.exp(min(alpha * part[k], 700.0))
+        grown[k] = np.exp(alpha * part[k]) if alpha * part[k] <= LARGEST_EXPONENT else np.inf
 
 
 @kernel
@@ -161,8 +183,9 @@ def _descend(state, lists, grown, energy, row, stuck, alpha):  # type: ignore[no
     indptr, station, part, free, sorted_start, sorted_link, owner = state
     current, fill, head, after, before, entry = lists
     n_stations = fill.size
+    top = fill.max()
     for s in range(n_stations):
-        energy[s] = np.exp(min(alpha * (fill[s] - 1.0), 700.0))
+        energy[s] = np.exp(max(alpha * (fill[s] - top), -700.0))
     users, links = np.empty(3, np.int64), np.empty(3, np.int64)
     for _ in range(100 * current.size + 1000):
         b = -1
@@ -171,10 +194,11 @@ def _descend(state, lists, grown, energy, row, stuck, alpha):  # type: ignore[no
                 b = s
         if b < 0:
             return
+        enough = -1e-9 * energy.max()
         gain = _best_short(b, state, lists, grown, energy, row, users, links)
-        if not gain < -1e-9 * energy[b]:
+        if not gain < enough:
             gain = _best_long(b, state, lists, grown, energy, users, links)
-        if not gain < -1e-9 * energy[b]:
+        if not gain < enough:
             stuck[b] = True
             continue
         for i in range(3):
@@ -192,7 +216,11 @@ def _descend(state, lists, grown, energy, row, stuck, alpha):  # type: ignore[no
                 continue
             for k in range(indptr[users[i]], indptr[users[i] + 1]):
                 s = station[k]
-                energy[s] = np.exp(min(alpha * (fill[s] - 1.0), 700.0))
+                energy[s] = np.exp(max(alpha * (fill[s] - top), -700.0))
+        if alpha * (top - fill.max()) > 100.0:  # a giant has gone: see the others again
+            top = fill.max()
+            for s in range(n_stations):
+                energy[s] = np.exp(max(alpha * (fill[s] - top), -700.0))
 
 
 @kernel
@@ -348,7 +376,7 @@ def _best_long(b, state, lists, grown, energy, users, links):  # type: ignore[no
 
 
 @kernel
-def _kick(state, lists, stuck, draw):  # type: ignore[no-untyped-def]
+def _kick(state, lists, grown, stuck, draw):  # type: ignore[no-untyped-def]
     """Two to five random changes: a user of the fullest station first, then any."""
     indptr, station, part, free, sorted_start, sorted_link, owner = state
     current, fill, head, after, before, entry = lists
@@ -368,7 +396,7 @@ def _kick(state, lists, stuck, draw):  # type: ignore[no-untyped-def]
             for _ in range(int(draw[1] * n)):
                 u = after[u]
         k = indptr[u] + int(draw[2 + 3 * i] * (indptr[u + 1] - indptr[u]))
-        if part[k] > 0.7 or k == current[u]:
+        if not grown[k] < np.inf or part[k] > 0.7 or k == current[u] or current[u] == PINNED:
             continue
         stuck[station[k]] = False
         if current[u] >= 0:

@@ -1,0 +1,1 @@
+"""Schedules with a proof: bounds from prices, near-optimal search, exact solving."""

@@ -1,0 +1,197 @@
+"""
+Proving optimality: is there a schedule shorter than the best one found?
+
+At a fixed deadline ``t`` loads add up, so the question is a packing problem: every arc takes a
+part of its station, no station is filled beyond 1. Prices make it small before the MILP solver
+sees it. At deadline ``t`` the money left after the cheapest choice of users is
+``slack = Σ λ B - G(λ, t)``; an arc that would cost more than ``slack`` above what its user spends
+anyway (or, for a user left out, above the cutoff) is in no schedule that meets ``t``; a user whose
+replacement would cost more than ``slack`` extra is in all of them.
+"""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedroam.arrays import Bools, Floats, Ints
+from fedroam.scheduling.certified.bound import Bound, bound_from
+from fedroam.scheduling.certified.demand import n_to_select
+from fedroam.scheduling.certified.milp import Packing, pack, require_solver
+from fedroam.scheduling.certified.solution import OPTIMAL_GAP, Outcome, Solution, gap_of
+from fedroam.scheduling.certified.solve import (
+    as_schedule,
+    length_of,
+    round_and_improve,
+)
+from fedroam.scheduling.judge import round_length
+from fedroam.scheduling.problem import Problem
+
+_STEP = 0.9 * OPTIMAL_GAP
+_FORGIVEN = 4e-9
+"""Relative width added to every band: the judge's tolerance and the solver's together."""
+
+
+def solve_exact(
+    problem: Problem,
+    rng: np.random.Generator,
+    *,
+    effort: float = 1.0,
+    time_limit_s: float = 60.0,
+    start: Ints | None = None,
+) -> Solution:
+    """
+    The shortest schedule, proven to a relative 1e-5, or the best with its bound when time is up.
+
+    ``start [U]``, the link of every user, is a lawful schedule to begin with. Raises ConfigError
+    where the solver is not installed.
+    """
+    require_solver()
+    before_s = time.perf_counter()
+    end_s = before_s + time_limit_s
+    proof = bound_from(problem, None)
+    link, round_s = round_and_improve(
+        problem, proof, rng, effort=effort, deadline_s=None if effort else end_s
+    )
+    if start is not None and (start_s := length_of(problem, start)) < round_s:
+        link, round_s = start, start_s
+    link, round_s, bound_s, is_late = _close(problem, proof, link, round_s, end_s)
+    schedule = as_schedule(problem, link)
+    round_s = round_length(problem, schedule)
+    proven = gap_of(round_s, bound_s) <= OPTIMAL_GAP
+    return Solution(
+        schedule=schedule,
+        round_s=round_s,
+        bound_s=bound_s,
+        outcome=Outcome.OPTIMAL if proven else Outcome.TIME_LIMIT,
+        prices=proof.prices,
+        wall_s=time.perf_counter() - before_s,
+    )
+
+
+def _close(
+    problem: Problem, proof: Bound, link: Ints, round_s: float, end_s: float
+) -> tuple[Ints, float, float, bool]:
+    """
+    Ask whether anything shorter exists, until nothing does or time is up.
+
+    The first question, at the schedule's own length, may take half of the time; after that the
+    question is put half-way to the bound, where the answer is easier, and each "no" is a better
+    bound.
+    """
+    bound_s = proof.bound_s
+    reach = _STEP  # how far below the schedule to ask
+    while gap_of(round_s, bound_s) > OPTIMAL_GAP:
+        left_s = end_s - time.perf_counter()
+        if left_s <= 0:
+            return link, round_s, bound_s, True
+        t = max(round_s * (1 - reach), bound_s)
+        answer = ask(problem, proof, t, left_s / 2)
+        if answer is None:
+            reach = max(2 * reach, gap_of(round_s, bound_s) / 2)
+            if round_s * (1 - reach) <= bound_s * (1 + OPTIMAL_GAP):
+                return link, round_s, bound_s, True
+        elif not np.any(answer >= 0):
+            bound_s = max(bound_s, t * (1 - 1e-12))
+            reach = max(_STEP, (1 - bound_s / round_s) / 2) if reach > _STEP else _STEP
+        else:
+            better_s = length_of(problem, answer)
+            if not better_s < round_s:
+                return link, round_s, bound_s, True
+            link, round_s = answer, better_s
+    return link, round_s, bound_s, False
+
+
+def ask(problem: Problem, proof: Bound, t: float, time_limit_s: float) -> Ints | None:
+    """
+    The links ``[U]`` of a schedule no longer than ``t`` (to a relative 1e-8).
+
+    All -1 where there is none; None where time was up.
+    """
+    nobody = np.full(problem.n_users, -1)
+    n = n_to_select(problem)
+    arcs = _Arcs.at(problem, proof.prices, t)
+    must = problem.required
+    for _ in range(3):
+        kept = arcs.kept(must, n)
+        if kept is None:
+            return nobody
+        before = arcs.link.size
+        arcs, must = kept
+        if arcs.link.size == before:
+            break
+    packing = Packing(
+        user=arcs.user,
+        station=problem.station[arcs.link].astype(np.int64),
+        part=arcs.part,
+        price=arcs.spending / max(float(arcs.spending.max(initial=0.0)), 1e-300),
+        must=must,
+        n_stations=problem.n_stations,
+        n_selected=n,
+    )
+    found = pack(packing, time_limit_s)
+    if found is None:
+        return None
+    link = nobody
+    link[arcs.user[found]] = arcs.link[found]
+    return link
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Arcs:
+    """Links that a schedule of the length asked for may use."""
+
+    user: Ints  # [A] ascending
+    link: Ints  # [A]
+    part: Floats  # [A] of the station
+    spending: Floats  # [A] at the prices
+    money: float
+    n_users: int
+
+    @classmethod
+    def at(cls, problem: Problem, prices: Floats, t: float) -> "_Arcs":
+        user = np.repeat(np.arange(problem.n_users), np.diff(problem.indptr))
+        in_time = np.flatnonzero(t > problem.compute_s[user])
+        user = user[in_time]
+        station = problem.station[in_time]
+        load_hz = problem.payload_bit[user] / problem.efficiency[in_time]
+        load_hz = load_hz / (t - problem.compute_s[user])
+        capacity_hz = problem.capacity_hz * (1 + _FORGIVEN)
+        part = load_hz / capacity_hz[station]
+        fits = part <= 1.0
+        return cls(
+            user=user[fits],
+            link=in_time[fits],
+            part=part[fits],
+            spending=(load_hz * prices[station])[fits],
+            money=float(prices @ capacity_hz),
+            n_users=problem.n_users,
+        )
+
+    def kept(self, must: Bools, n: int) -> tuple["_Arcs", Bools] | None:
+        """The arcs that survive the prices, and who is in every schedule; None: no schedule."""
+        cheapest = np.full(self.n_users, np.inf)
+        np.minimum.at(cheapest, self.user, self.spending)
+        n_optional = n - int(np.count_nonzero(must))
+        optional = np.sort(cheapest[~must])
+        chosen = optional[: max(n_optional, 0)]
+        slack = self.money - float(cheapest[must].sum()) - float(chosen.sum())
+        slack += 1e-12 * self.money
+        if not slack >= 0 or n_optional > np.count_nonzero(np.isfinite(optional)):
+            return None
+        cutoff = chosen[-1] if n_optional > 0 else -np.inf
+        following = optional[n_optional] if 0 <= n_optional < optional.size else np.inf
+        anyway = np.where(must, cheapest, np.minimum(cheapest, cutoff))
+        survives = self.spending - anyway[self.user] <= slack
+        if n_optional <= 0:
+            survives &= must[self.user]
+        forced = ~must & (cheapest <= cutoff) & (following > cheapest + slack)
+        arcs = _Arcs(
+            self.user[survives],
+            self.link[survives],
+            self.part[survives],
+            self.spending[survives],
+            self.money,
+            self.n_users,
+        )
+        return arcs, must | forced
