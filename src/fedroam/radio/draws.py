@@ -59,5 +59,6 @@ def _uniform(low, high, user, station):  # type: ignore[no-untyped-def]
             x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
             x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
             x = x ^ (x >> np.uint64(31))
-        out[i] = (np.float64(x >> np.uint64(11)) + 0.5) * 2.0**-53
+        number = (np.float64(x >> np.uint64(11)) + 0.5) * 2.0**-53
+        out[i] = min(number, 1.0 - 2.0**-53)  # all bits set would round to 1
     return out
