@@ -15,6 +15,7 @@ from fedroam.learning.aggregation import (
     DivergedError,
     Momentum,
     WeightedMean,
+    is_finite,
 )
 
 
@@ -76,6 +77,29 @@ def test_a_round_without_a_fit_update_has_no_mean():
     mean = WeightedMean(2)
     assert not mean.add(np.full(2, np.nan, np.float32), 5)
     assert mean.value() is None
+    assert mean.finish() is None
+
+
+@given(updates=rounds())
+@settings(deadline=None)
+def test_rows_together_give_the_bits_of_one_after_another(updates):
+    """In the order that is asked for; and the mean may take the memory of the sum, once."""
+    rows = np.stack([weights for weights, _ in updates])[::-1].copy()
+    mean = WeightedMean(rows.shape[1])
+    mean.add_rows(rows, np.arange(len(rows))[::-1], np.array([n for _, n in updates]))
+
+    np.testing.assert_array_equal(mean.value(), mean_of(updates))
+    np.testing.assert_array_equal(mean.finish(), mean_of(updates))
+    with pytest.raises(ContractError):
+        mean.add(rows[0], 1)
+
+
+def test_a_long_vector_is_looked_at_to_its_end():
+    """Vectors are looked at in parts."""
+    weights = np.zeros(100_003, np.float32)
+    assert is_finite(weights)
+    weights[-1] = np.inf
+    assert not is_finite(weights)
 
 
 @pytest.mark.parametrize("weights", [np.ones(3, np.float32), np.ones(2)])

@@ -8,9 +8,10 @@ parameters.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedroam.arrays import Floats, Floats32, Ints
 from fedroam.compiled import kernel
@@ -18,6 +19,10 @@ from fedroam.errors import ContractError, FedroamError, require
 
 State = dict[str, Floats]
 """What a server rule remembers between rounds: arrays by name, fit for a checkpoint."""
+
+
+_PART = 1 << 15
+"""Numbers looked at together: what is made of them stays in the first-level cache."""
 
 
 class DivergedError(FedroamError):
@@ -41,7 +46,7 @@ class WeightedMean:
         if weights.shape != self._total.shape or weights.dtype != np.float32:
             got = f"{weights.dtype}{weights.shape}"
             raise ContractError(f"an update has {got}, expected float32{self._total.shape}")
-        if n_samples <= 0 or not np.isfinite(weights).all():
+        if n_samples <= 0 or not is_finite(weights):
             return False
         self.add_rows(np.ascontiguousarray(weights)[None], np.array([0]), np.array([n_samples]))
         return True
@@ -50,7 +55,7 @@ class WeightedMean:
         """
         As ``add`` for each of ``rows[which]`` in turn, to the same bits; nothing is looked at.
 
-        One pass over the sum serves all of them, which is what limits the speed.
+        The sum passes through the processor once for all of them.
         """
         _accumulate(self._total, rows, which, n_samples.astype(np.float64))
         self.n_samples += int(n_samples.sum())
@@ -58,6 +63,18 @@ class WeightedMean:
     def value(self) -> Floats | None:
         """``[P]``, or None when no update was counted in."""
         return self._total / self.n_samples if self.n_samples else None
+
+    def finish(self) -> Floats | None:
+        """``value()`` in the memory of the sum, which ends here; large arrays are slow to get."""
+        total, n_samples = self._total, self.n_samples
+        self._total, self.n_samples = total[:0], 0
+        return np.divide(total, n_samples, out=total) if n_samples else None
+
+
+def is_finite(weights: NDArray[Any]) -> bool:
+    """Whether there is neither NaN nor infinity in the vector."""
+    parts = (weights[at : at + _PART] for at in range(0, weights.size, _PART))
+    return all(bool(np.isfinite(part).all()) for part in parts)
 
 
 class Server(Protocol):
@@ -151,7 +168,7 @@ SERVERS: Mapping[str, Callable[..., Server]] = {
 def _rounded(weights: Floats) -> Floats32:
     with np.errstate(over="ignore"):
         rounded = weights.astype(np.float32)
-    if not np.isfinite(rounded).all():
+    if not is_finite(rounded):
         raise DivergedError("the global model has diverged: lower the server's or the users' lr")
     return rounded
 

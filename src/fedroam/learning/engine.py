@@ -14,7 +14,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -58,9 +58,6 @@ SINGLE_THREAD = (
     "VECLIB_MAXIMUM_THREADS",
     "NUMBA_NUM_THREADS",
 )
-
-TOGETHER = 4
-"""How many results are taken in one go, where there is no hurry: averaging likes company."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -142,8 +139,9 @@ class Engine:
         The largest start first, so that the workers end together; results are taken in that order
         too, the smaller number first among equals.
         """
-        order = np.lexsort((users, -self._counts[users]))
-        tasks = [Train(round, int(user)) for user in users[order]]
+        sizes = self._counts[users]
+        order = np.lexsort((users, -sizes))
+        tasks = [Train(round, int(users[k]), int(sizes[k])) for k in order]
         self._weights[...] = weights
 
         def taken(results: Sequence[tuple[Task, int, Reply]]) -> None:
@@ -212,8 +210,16 @@ class Engine:
                     shift.collect(self._crew)
         finally:
             for worker in self._crew:  # only after an exception is anybody still at work
-                if worker.task is not None:
+                if worker.given:
                     worker.bury()
+
+
+@dataclass(frozen=True)
+class Given:
+    """A task in a worker's hands, and where its result goes."""
+
+    position: int
+    row: int
 
 
 class _Shift:
@@ -222,6 +228,7 @@ class _Shift:
     def __init__(self, tasks: Sequence[Task], n_rows: int, taken: Taken) -> None:
         self._tasks, self._taken = tasks, taken
         self._to_do = deque(range(len(tasks)))
+        self._size_to_do = sum(task.size for task in tasks)
         self._rows = list(range(n_rows))
         self._done: dict[int, tuple[int, Reply]] = {}
         self._lost = np.zeros(len(tasks), np.int64)
@@ -240,21 +247,42 @@ class _Shift:
         rows are never all held by later ones.
         """
         for worker in crew:
-            if not (self._to_do and self._rows):
-                return
-            if worker.is_idle:
-                position = self._to_do.popleft()
-                row = self._rows.pop()
-                if not worker.give(position, row, self._tasks[position]):
-                    self._give_back(position, row)
+            if worker.is_ready and not worker.given:
+                self._give(worker)
+        for worker in crew:
+            if worker.is_ready and len(worker.given) == 1 and self._is_plenty(worker, len(crew)):
+                self._give(worker)
+
+    def _is_plenty(self, worker: "_Worker", n_workers: int) -> bool:
+        """
+        ``worker`` may have a second task at hand, to go on without asking: there is so much to do
+        that nobody will be idle before it gets to that.
+        """
+        if not self._to_do:
+            return False
+        ahead = self._tasks[worker.given[0].position].size + self._tasks[self._to_do[0]].size
+        return self._size_to_do >= n_workers * ahead
+
+    def _give(self, worker: "_Worker") -> None:
+        if not (self._to_do and self._rows):
+            return
+        given = Given(self._to_do.popleft(), self._rows.pop())
+        self._size_to_do -= self._tasks[given.position].size
+        if not worker.give(given, self._tasks[given.position]):
+            self._give_back([given])
+
+    def _give_back(self, tasks: Sequence["Given"]) -> None:
+        for given in reversed(tasks):
+            self._to_do.appendleft(given.position)
+            self._size_to_do += self._tasks[given.position].size
+            self._rows.append(given.row)
 
     def take(self) -> bool:
-        """Take the results that are next in order; not if a few more can be waited for."""
+        """Take the results that are next in order, if they are there."""
         end = self._next
         while end in self._done:
             end += 1
-        n = end - self._next
-        if n == 0 or (n < TOGETHER and end < len(self._tasks) and self._rows):
+        if end == self._next:
             return False
         results = [(self._tasks[k], *self._done.pop(k)) for k in range(self._next, end)]
         self._taken(results)
@@ -271,19 +299,18 @@ class _Shift:
             if reply is None:
                 self._replace(worker)
             elif isinstance(reply, Failure):
-                task = str(self._tasks[worker.task[0]]) if worker.task else "starting a worker"
+                at = worker.given[0].position if worker.given else None
                 worker.bury()
-                _raise(reply, task)
-            elif not isinstance(reply, Ready) and worker.task is not None:
-                position, row = worker.task
-                worker.task = None
-                self._done[position] = (row, reply)
+                _raise(reply, "starting a worker" if at is None else str(self._tasks[at]))
+            elif not isinstance(reply, Ready):
+                given = worker.given.popleft()
+                self._done[given.position] = (given.row, reply)
 
     def _replace(self, worker: "_Worker") -> None:
-        task, exit_code = worker.task, worker.bury(GRACE_S)
-        if task is not None:
-            position, row = task
-            self._give_back(position, row)
+        tasks, exit_code = list(worker.given), worker.bury(GRACE_S)
+        self._give_back(tasks)
+        if tasks:
+            position = tasks[0].position  # the others had not begun
             self._lost[position] += 1
             if self._lost[position] >= PATIENCE:
                 raise WorkerError(
@@ -297,10 +324,6 @@ class _Shift:
             )
         worker.ensure()
 
-    def _give_back(self, position: int, row: int) -> None:
-        self._to_do.appendleft(position)
-        self._rows.append(row)
-
 
 class _Worker:
     """One worker process, or the place for one."""
@@ -308,10 +331,10 @@ class _Worker:
     def __init__(self, job: Job) -> None:
         self._job = job
         self._false_starts = 0
-        self._is_ready = False
+        self.is_ready = False
         self.connection: Connection
         self.process: Any = None
-        self.task: tuple[int, int] | None = None  # position and row of what it works on
+        self.given: deque[Given] = deque()  # what it works on, then what waits
         self.ensure()
 
     @property
@@ -320,14 +343,9 @@ class _Worker:
         return self.process is not None and self.process.is_alive()
 
     @property
-    def is_idle(self) -> bool:
-        """It waits for a task."""
-        return self._is_ready and self.task is None
-
-    @property
     def is_expected(self) -> bool:
         """It will say something: that it is ready, or a result."""
-        return self.process is not None and not self.is_idle
+        return self.process is not None and (bool(self.given) or not self.is_ready)
 
     def ensure(self) -> None:
         """Start the process unless it is alive."""
@@ -354,17 +372,18 @@ class _Worker:
             theirs.close()
         self.connection, self.process = ours, process
 
-    def give(self, position: int, row: int, task: Task) -> bool:
+    def give(self, given: Given, task: Task) -> bool:
         """Whether the worker could be told."""
         if isinstance(task, Train):
-            task = Train(task.round, task.user, row)
+            task = replace(task, row=given.row)
         try:
             self.connection.send(task)
         except OSError:
-            self.bury()
-            self.ensure()
+            if not self.given:  # else its last word is being waited for, and will not come
+                self.bury()
+                self.ensure()
             return False
-        self.task = (position, row)
+        self.given.append(given)
         return True
 
     def receive(self) -> Reply | None:
@@ -374,7 +393,7 @@ class _Worker:
         except (EOFError, OSError):
             return None
         if isinstance(reply, Ready):
-            self._is_ready, self._false_starts = True, 0
+            self.is_ready, self._false_starts = True, 0
         return reply
 
     @property
@@ -384,13 +403,14 @@ class _Worker:
 
     def dismiss(self) -> None:
         """Tell an idle worker to go."""
-        if self.process is not None and self.is_idle:
+        if self.process is not None and self.is_ready and not self.given:
             self.connection.close()
 
     def bury(self, grace_s: float = 0.0) -> int | None:
         """End the process, which has ``grace_s`` to end by itself, and return its exit code."""
         process, self.process = self.process, None
-        self._is_ready, self.task = False, None
+        self.is_ready = False
+        self.given.clear()
         if process is None:
             return None
         self.connection.close()
@@ -405,7 +425,7 @@ class _Worker:
 
 def _run_here(desk: Desk, tasks: Sequence[Task], taken: Taken) -> None:
     for task in tasks:
-        given = Train(task.round, task.user, 0) if isinstance(task, Train) else task
+        given = replace(task, row=0) if isinstance(task, Train) else task
         try:
             reply = desk.perform(given)
         except Exception as error:

@@ -128,7 +128,7 @@ class Federation:
             samples.update(zip(batch.users[fit].tolist(), batch.n_samples[fit], strict=True))
 
         self._engine.train(self._weights, round, users, take)
-        value = mean.value()
+        value = mean.finish()
         if value is not None:
             server = self.settings.server
             self._weights, self._server_state = server.step(

@@ -10,11 +10,14 @@ from multiprocessing.connection import Connection, wait
 
 import numpy as np
 
+from fedroam.arrays import Floats32
 from fedroam.errors import ContractError
 from fedroam.learning.partition import Partition
 from fedroam.learning.records import Evaluation, LocalTraining, Trainer
 from fedroam.learning.sharing import Shared, SharedDataset
 from fedroam.streams import stream
+
+_PART = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +40,7 @@ class Train:
 
     round: int
     user: int
+    size: int  # samples
     row: int = -1  # the engine chooses it
 
     def __str__(self) -> str:
@@ -49,6 +53,11 @@ class Evaluate:
 
     first: int
     end: int
+
+    @property
+    def size(self) -> int:
+        """Samples."""
+        return self.end - self.first
 
     def __str__(self) -> str:
         return f"testing samples {self.first} to {self.end - 1}"
@@ -113,9 +122,18 @@ class Desk:
         if update.weights.shape != row.shape or update.weights.dtype != row.dtype:
             got = f"{update.weights.dtype}{update.weights.shape}"
             raise ContractError(f"the trainer returned {got}, expected float32{row.shape}")
-        row[...] = update.weights
-        is_fit = update.n_samples > 0 and bool(np.isfinite(row).all())
+        is_fit = _copy(update.weights, row) and update.n_samples > 0
         return Trained(int(update.n_samples), float(update.loss), is_fit)
+
+
+def _copy(source: Floats32, target: Floats32) -> bool:
+    """Whether all numbers copied are finite; looked at while they are in the cache."""
+    is_fit = True
+    for start in range(0, source.size, _PART):
+        part = slice(start, start + _PART)
+        target[part] = source[part]
+        is_fit = is_fit and bool(np.isfinite(target[part]).all())
+    return is_fit
 
 
 def work(connection: Connection, job: Job) -> None:
