@@ -12,8 +12,9 @@ from fedroam.errors import ConfigError, StorageError
 from fedroam.runs.folder import aside
 from fedroam.runs.settings import assign, choice
 from fedroam.scheduling.interchange import read_problem
-from fedroam.scheduling.judge import Verdict, judge
+from fedroam.scheduling.judge import Verdict
 from fedroam.scheduling.problem import Problem, Schedule
+from fedroam.simulation.rounds import ask, judge_answer
 from fedroam.streams import stream
 
 
@@ -31,9 +32,9 @@ def solve_command(
     problem = read_problem(file)
     policy = make_policy(policy_name, assignments, time_limit_s)
     before_s = time.perf_counter()
-    schedule = policy(problem, stream(seed, "policy", problem.round))
+    schedule = ask(policy, problem, stream(seed, "policy", problem.round))
     wall_s = time.perf_counter() - before_s
-    verdict = judge(problem, schedule)
+    verdict = judge_answer(policy, problem, schedule)
     answer = describe(problem, schedule, verdict, wall_s)
     if out:
         write_schedule(schedule, out)

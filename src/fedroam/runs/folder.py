@@ -61,9 +61,8 @@ class RunFolder:
                     f"{self.path} holds another run (its settings differ in "
                     f"{_difference(self.settings, settings)}); choose another --out"
                 )
-            self._drop_loose_ends()
             return
-        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+        if self.path.exists() and not self._is_as_good_as_empty():
             raise ConfigError(f"{self.path} exists and is no run folder; choose another --out")
         with _told(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
@@ -78,6 +77,7 @@ class RunFolder:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise ConfigError(f"another process is writing {self.path}") from None
+            self._drop_loose_ends()
             yield
 
     def load_state(self) -> dict[str, NDArray[Any]] | None:
@@ -133,6 +133,14 @@ class RunFolder:
         with aside(path) as temporary:
             pq.write_table(table, temporary)
 
+    def _is_as_good_as_empty(self) -> bool:
+        """Nothing but what a start that was cut short may leave behind."""
+        ours = ("versions.json", ".lock")
+        return self.path.is_dir() and all(
+            file.name in ours or (file.name.startswith(".") and file.name.endswith(".part"))
+            for file in self.path.iterdir()
+        )
+
     def _drop_loose_ends(self) -> None:
         for temporary in self.path.rglob(".*.part"):
             temporary.unlink(missing_ok=True)
@@ -148,7 +156,8 @@ def aside(path: Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         temporary.replace(path)
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # the folder itself may be what is wrong
+            temporary.unlink()
 
 
 def write_bytes(path: Path, data: bytes) -> None:

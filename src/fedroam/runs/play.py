@@ -109,7 +109,14 @@ def _play_on(
                 saved_s = time.monotonic()
     finally:
         # Also after Ctrl-C or a policy's mistake: what has been played is kept.
-        if pending and pending[-1].round == simulation.round - 1:
+        is_whole = (
+            simulation.is_between_rounds
+            and pending
+            and (
+                pending[-1].round == simulation.round - 1  # it may stop before the row is noted
+            )
+        )
+        if is_whole:
             folder.save(pending, simulation.state(), record)
 
 

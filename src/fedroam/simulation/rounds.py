@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedroam.arrays import Floats, Ints
-from fedroam.errors import ContractError, FedroamError, InfeasibleError, require
+from fedroam.errors import ContractError, InfeasibleError, require
 from fedroam.learning.records import Evaluation, TrainReport
 from fedroam.mobility import Motion
 from fedroam.radio import Reach
@@ -97,8 +97,10 @@ class Simulation:
         self._draw = partial(stream, seed, "mobility")
         self.round = 0
         self.now_s = 0.0
+        self.is_between_rounds = True
+        """False while, or after, a round broke off in the middle of training: nothing to save."""
         self.motion: Motion = scenario.mobility.start(world.users, world.area_m, self._draw)
-        self._check_motion()
+        self._check_motion(self.motion)
         self.times_selected: Ints = np.zeros(world.users, np.int64)
         self.last_round: Ints = np.full(world.users, -1, np.int64)
         self.last_loss: Floats = np.full(world.users, np.nan)
@@ -120,7 +122,8 @@ class Simulation:
             required=required_users(
                 self.times_selected, self.round, fairness.rho1, fairness.reading
             ),
-            min_selected=least_selected(world.users, fairness.rho2),
+            # Somebody has to take part, or time would stand still.
+            min_selected=max(1, least_selected(world.users, fairness.rho2)),
             round=self.round,
             times_selected=self.times_selected.copy(),
             last_round=self.last_round.copy(),
@@ -130,15 +133,21 @@ class Simulation:
 
     def step(self) -> Round:
         """Play one round; the state moves on only if all of it succeeds."""
-        problem = self.pose()
+        problem, when = self.pose(), f" in round {self.round}"
         before_s = time.perf_counter()
-        schedule = self._ask(problem)
+        schedule = ask(self.policy, problem, stream(self.seed, "policy", self.round), when)
         policy_wall_s = time.perf_counter() - before_s
-        verdict = self._judge(problem, schedule)
+        verdict = judge_answer(self.policy, problem, schedule, when)
+        if verdict.round_s == 0.0:
+            raise ContractError(
+                f"policy {name_of(self.policy)} chose nobody{when} and named no time to wait "
+                "(Schedule.if_empty_s)"
+            )
         end_s = self.now_s + verdict.round_s
         chosen = schedule.chosen
         learned = score = None
         if self.learner:
+            self.is_between_rounds = False
             learned = self.learner.train(self.round, chosen)
             if self.evaluating.is_due(self.round, self.now_s, end_s):
                 score = self.learner.evaluate()
@@ -161,56 +170,24 @@ class Simulation:
         while (rounds is None or self.round < rounds) and (time_s is None or self.now_s < time_s):
             yield self.step()
 
-    def _ask(self, problem: Problem) -> Schedule:
-        name = type(self.policy).__name__
-        try:
-            schedule = self.policy(problem, stream(self.seed, "policy", self.round))
-        except InfeasibleError as error:
-            raise InfeasibleError(f"round {self.round}: {error}") from error
-        except FedroamError:
-            raise
-        except Exception as error:  # a plug-in may raise anything; name it, and where
-            last = traceback.extract_tb(error.__traceback__)[-1]
-            raise ContractError(
-                f"policy {name} raised {type(error).__name__} in round {self.round}: {error} "
-                f"({Path(last.filename).name}:{last.lineno})"
-            ) from error
-        if not isinstance(schedule, Schedule):
-            raise ContractError(
-                f"policy {name} answered a {type(schedule).__name__} in round {self.round}, "
-                "expected a Schedule"
-            )
-        return schedule
-
-    def _judge(self, problem: Problem, schedule: Schedule) -> Verdict:
-        try:
-            verdict = judge(problem, schedule)
-        except ContractError as error:
-            name = type(self.policy).__name__
-            raise ContractError(
-                f"policy {name} answered unlawfully in round {self.round}: {error}"
-            ) from error
-        if verdict.round_s == 0.0:
-            raise ContractError(
-                f"policy {type(self.policy).__name__} chose nobody in round {self.round} and named "
-                "no time to wait (Schedule.if_empty_s)"
-            )
-        return verdict
-
     def _move_on(self, chosen: Ints, learned: TrainReport | None, end_s: float) -> None:
-        self.times_selected[chosen] += 1
-        self.last_round[chosen] = self.round
+        times_selected, last_round = self.times_selected.copy(), self.last_round.copy()
+        last_loss = self.last_loss.copy()
+        times_selected[chosen] += 1
+        last_round[chosen] = self.round
         if learned:
-            self.last_loss[learned.users] = learned.loss
-        self.round += 1
-        self.now_s = end_s
-        self.motion = self.scenario.mobility.advance(
-            self.motion, self.scenario.world.area_m, end_s, self.round, self._draw
+            last_loss[learned.users] = learned.loss
+        motion = self.scenario.mobility.advance(
+            self.motion, self.scenario.world.area_m, end_s, self.round + 1, self._draw
         )
-        self._check_motion()
+        self._check_motion(motion)
+        # Nothing is called from here on, so that Ctrl-C comes before or after all of it.
+        self.times_selected, self.last_round, self.last_loss = times_selected, last_round, last_loss
+        self.round, self.now_s, self.motion = self.round + 1, end_s, motion
+        self.is_between_rounds = True
 
-    def _check_motion(self) -> None:
-        place_m, world = self.motion.position_m, self.scenario.world
+    def _check_motion(self, motion: Motion) -> None:
+        place_m, world = motion.position_m, self.scenario.world
         name = type(self.scenario.mobility).__name__
         if place_m.shape != (world.users, 2):
             raise ContractError(
@@ -238,12 +215,50 @@ class Simulation:
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on from what ``state()`` gave, in this process or another."""
         self.round, self.now_s = int(state["round"]), float(state["now_s"])
+        self.is_between_rounds = True
         self.times_selected = state["times_selected"].copy()
         self.last_round = state["last_round"].copy()
         self.last_loss = state["last_loss"].copy()
         self.motion = Motion(state["motion.position_m"], _under("motion.memory.", state))
         if self.learner:
             self.learner.restore(_under("learner.", state))
+
+
+def ask(policy: Policy, problem: Problem, rng: np.random.Generator, when: str = "") -> Schedule:
+    """The answer of ``policy``, whose name stands in every error: a plug-in may raise anything."""
+    try:
+        schedule = policy(problem, rng)
+    except InfeasibleError as error:
+        raise InfeasibleError(
+            f"policy {name_of(policy)} found no schedule{when}: {error}"
+        ) from error
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        raise ContractError(
+            f"policy {name_of(policy)} raised {type(error).__name__}{when}: "
+            f"{' '.join(str(error).split())} ({Path(last.filename).name}:{last.lineno})"
+        ) from error
+    if not isinstance(schedule, Schedule):
+        raise ContractError(
+            f"policy {name_of(policy)} answered a {type(schedule).__name__}{when}, "
+            "expected a Schedule"
+        )
+    return schedule
+
+
+def judge_answer(policy: Policy, problem: Problem, schedule: Schedule, when: str = "") -> Verdict:
+    """The verdict on the answer of ``policy``, whose name stands in the refusal."""
+    try:
+        return judge(problem, schedule)
+    except ContractError as error:
+        raise ContractError(
+            f"policy {name_of(policy)} answered unlawfully{when}: {error}"
+        ) from error
+
+
+def name_of(policy: Policy) -> str:
+    """What to call a policy in a message: its class, or its own name where it is a function."""
+    return str(getattr(policy, "__name__", type(policy).__name__))
 
 
 def _under(prefix: str, state: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
