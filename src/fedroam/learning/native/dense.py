@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fedroam.learning.native.vectors import (
+    ALL,
     FOUR,
     LANES,
     MANY,
@@ -27,6 +28,7 @@ from fedroam.learning.native.vectors import (
     store_rows,
     store_tile,
     store_totals,
+    turned,
     vectors,
     zeros,
 )
@@ -99,13 +101,13 @@ def _back_through_relu(work: Any, layer: Any, groups: int) -> None:
 
 
 @kernel
-def _turn(work: Any, layer: Any, samples: int) -> None:
-    for sample in range(samples):
-        group, lane = divmod(sample, LANES)
-        i = layer.x + group * layer.x_size + lane
-        t = layer.turned + sample * layer.turned_row
-        for k in range(layer.inputs):
-            work[t + k] = work[i + k * LANES]
+def _turn(work: Any, layer: Any, groups: int) -> None:
+    # The last square may reach beyond the inputs; what it brings along is cut in store_rows.
+    for group in range(groups):
+        for k in range(0, layer.inputs, LANES):
+            i = layer.x + group * layer.x_size + k * LANES
+            t = layer.turned + group * LANES * layer.turned_row + k
+            store_tile(work, t, layer.turned_row, ONE, turned(vectors(work, i, LANES, ALL)))
 
 
 @kernel
@@ -130,7 +132,8 @@ def backward(work: Any, w: Any, g: Any, layer: Any, samples: int) -> None:
 
     Where there are layers before it, that of ``layer.x`` as well, into ``layer.dx``.
     """
-    _turn(work, layer, samples)
+    groups = -(-samples // LANES)
+    _turn(work, layer, groups)
     for o in range(0, layer.outputs - len(MANY) + 1, len(MANY)):
         _weights_tiles(work, g, layer, samples, o, MANY)
     for o in range(layer.outputs - layer.outputs % len(MANY), layer.outputs):
@@ -144,7 +147,6 @@ def backward(work: Any, w: Any, g: Any, layer: Any, samples: int) -> None:
         store_totals(g, layer.b + o, 1, tile, ONE)
     if not layer.further:
         return
-    groups = -(-samples // LANES)
     for group in range(0, groups - 1, 2):
         _input_gradient(work, w, layer, group, TWO)
     if groups % 2:

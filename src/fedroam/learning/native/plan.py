@@ -135,4 +135,4 @@ def _place(records: Any, groups: int) -> int:
     for record, after in pairwise(records):
         if record["kind"] == DENSE:  # shares the place of the gradient behind it
             record["d"] = after["x"] if after["kind"] == LOSS else after["dx"]
-    return taken
+    return taken + LANES * LANES  # turning reads whole squares

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedroam.arrays import Bytes, Floats32, Ints
+from fedroam.errors import require
 from fedroam.learning.batches import batch_order, check_images, check_request
-from fedroam.learning.models import Network, image_format, normalised
+from fedroam.learning.models import Network, image_format
 from fedroam.learning.native.plan import plan
 from fedroam.learning.native.training import evaluate, train
 from fedroam.learning.records import Dataset, Evaluation, LocalTraining, Update
@@ -86,10 +87,13 @@ class NativeTrainer:
 
 def _data(dataset: Dataset, images: Bytes, labels: Bytes) -> tuple[Bytes, Bytes, Floats32]:
     """
-    Flat images, labels and the table that normalises pixels.
+    Flat images, labels, and a factor and a summand per channel that normalise pixels.
 
     Read-only, so that arrays and memory maps have one type and are compiled for once.
     """
     flat, labels = images.reshape(len(images), -1).view(), labels.view()
+    mean, std = np.array(dataset.mean), np.array(dataset.std)
+    require(bool(np.all(std > 0)), f"data set {dataset.name!r}: std", dataset.std, "> 0")
+    scale = np.stack([1 / (255 * std), -mean / std], axis=1).astype(np.float32)
     flat.flags.writeable = labels.flags.writeable = False
-    return np.asarray(flat), np.asarray(labels), normalised(dataset)
+    return np.asarray(flat), np.asarray(labels), scale

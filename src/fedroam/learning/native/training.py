@@ -14,7 +14,18 @@ import numpy as np
 from numba import njit
 
 from fedroam.learning.native import convolution, dense
-from fedroam.learning.native.vectors import LANES, kernel
+from fedroam.learning.native.vectors import (
+    ALL,
+    LANES,
+    ONE,
+    filled,
+    kernel,
+    outer,
+    pixels,
+    store_tile,
+    turned,
+    vectors,
+)
 
 CONVOLUTION, DENSE, LOSS = 0, 1, 2
 
@@ -30,24 +41,53 @@ LAYER = np.dtype([(name, np.int64) for name in _FIELDS])
 
 
 @kernel
-def _gather(work: Any, first: Any, images: Any, table: Any, chosen: Any) -> None:
-    """
-    Normalised pixels of the samples, batch innermost; lanes without a sample hold 0.
+def _gather_squares(
+    work: Any, at: int, images: Any, scale: Any, chosen: Any, pixel: int, length: int
+) -> None:
+    for start in range(0, length, LANES):
+        c = min(start, length - LANES)
+        for lane in range(LANES):
+            sample = chosen[min(lane, chosen.size - 1)]
+            value = filled((scale[1],), ONE)
+            value = outer(value, (scale[0],), (pixels(images, sample, pixel + c),))
+            store_tile(work, at + (c + lane) * LANES, 0, ONE, value)
+        square = turned(vectors(work, at + c * LANES, LANES, ALL))
+        store_tile(work, at + c * LANES, LANES, ONE, square)
 
-    A row of all lanes at a time: it stays in the nearest cache while they write into it.
+
+@kernel
+def _gather_singly(
+    work: Any, at: int, images: Any, scale: Any, chosen: Any, pixel: int, length: int
+) -> None:
+    for lane in range(LANES):
+        sample = chosen[min(lane, chosen.size - 1)]
+        for c in range(length):
+            value = np.float32(images[sample, pixel + c])
+            work[at + c * LANES + lane] = value * scale[0] + scale[1]
+
+
+@kernel
+def _gather(work: Any, first: Any, images: Any, scale: Any, chosen: Any) -> None:
     """
+    Normalised pixels of the samples, batch innermost.
+
+    Lanes without a sample repeat the last one: finite, and their gradient is 0. Without a frame a
+    channel is one line, else a row of pixels is.
+    """
+    lines, length = 1, first.side**2
+    if first.pad > 0 or length < LANES:
+        lines, length = first.side, first.side
     for group in range(-(-chosen.size // LANES)):
-        lanes = min(LANES, chosen.size - group * LANES)
-        for line in range(table.shape[0] * first.side):
-            channel, r = divmod(line, first.side)
-            row = (channel * first.x_side + r + first.pad) * first.x_side + first.pad
-            at = first.x + group * first.x_size + row * LANES
-            for lane in range(LANES):
-                i = at + lane
-                sample = chosen[group * LANES + min(lane, lanes - 1)]
-                for pixel in range(line * first.side, (line + 1) * first.side):
-                    work[i] = table[channel, images[sample, pixel]] if lane < lanes else 0
-                    i += LANES
+        for channel in range(scale.shape[0]):
+            for line in range(lines):
+                row = (channel * first.x_side + line + first.pad) * first.x_side + first.pad
+                at = first.x + group * first.x_size + row * LANES
+                pixel = (channel * lines + line) * length
+                mine = chosen[group * LANES :]
+                if length >= LANES:
+                    _gather_squares(work, at, images, scale[channel], mine, pixel, length)
+                else:
+                    _gather_singly(work, at, images, scale[channel], mine, pixel, length)
 
 
 @kernel
@@ -75,7 +115,7 @@ def _cached(kernels: str) -> tuple[Any, Any]:
     def train(layers: Any, w: Any, data: Any, order: Any, batch: int, how: Any, work: Any) -> Any:
         """Train ``w`` in place, a row of ``order`` an epoch; the mean loss over the last one."""
         _ = kernels
-        images, labels, table = data
+        images, labels, scale = data
         lr, momentum, prox = how
         start, last = w.copy(), layers.size - 1
         g, velocity = np.zeros_like(w), np.zeros_like(w)
@@ -85,7 +125,7 @@ def _cached(kernels: str) -> tuple[Any, Any]:
             for first in range(0, order.shape[1], batch):
                 chosen = order[epoch, first : first + batch]
                 groups = -(-chosen.size // LANES)
-                _gather(work, layers[0], images, table, chosen)
+                _gather(work, layers[0], images, scale, chosen)
                 for i in range(last):
                     if layers[i].kind == CONVOLUTION:
                         convolution.forward(work, w, layers[i], layers[i + 1], groups)
@@ -107,12 +147,12 @@ def _cached(kernels: str) -> tuple[Any, Any]:
     ) -> Any:
         """The sum of the losses; ``hits`` gets, per class, the right ones and all."""
         _ = kernels
-        images, labels, table = data
+        images, labels, scale = data
         loss, last = 0.0, layers.size - 1
         for first in range(0, order.size, batch):
             chosen = order[first : first + batch]
             groups = -(-chosen.size // LANES)
-            _gather(work, layers[0], images, table, chosen)
+            _gather(work, layers[0], images, scale, chosen)
             for i in range(last):
                 if layers[i].kind == CONVOLUTION:
                     convolution.forward(work, w, layers[i], layers[i + 1], groups)

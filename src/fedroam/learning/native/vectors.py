@@ -26,6 +26,7 @@ _FEW = 2 if LANES == 8 else 4  # 16 registers hold 2 x 4 sums, 32 registers 4 x 
 
 ONE, TWO, FOUR, FIVE = (0,), (0, 0), (0, 0, 0, 0), (0, 0, 0, 0, 0)  # only their lengths count
 MANY = (0,) * _FEW  # rows of a full tile
+ALL = (0,) * LANES
 
 _FLOAT, _INT, _LONG = ir.FloatType(), ir.IntType(32), ir.IntType(64)
 _VECTOR = ir.VectorType(_FLOAT, LANES)
@@ -174,6 +175,44 @@ def multiples(typing: Any, step: Any, like: Any) -> Any:
         return _pack(context, builder, signature, found)
 
     return types.UniTuple(types.intp, len(like))(types.intp, like), emit
+
+
+@intrinsic
+def pixels(typing: Any, images: Any, row: Any, at: Any) -> Any:
+    """The bytes from ``images[row, at]`` on as a vector of numbers."""
+
+    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, values[0])
+        stride = builder.extract_value(array.strides, 0)
+        address = builder.gep(array.data, [builder.add(builder.mul(values[1], stride), values[2])])
+        kind = ir.VectorType(ir.IntType(8), LANES)
+        loaded = builder.load(builder.bitcast(address, kind.as_pointer()))
+        loaded.align = 1
+        return builder.uitofp(loaded, _VECTOR)
+
+    return vector(images, types.intp, types.intp), emit
+
+
+@intrinsic
+def turned(typing: Any, tile: Any) -> Any:
+    """Rows and lanes exchanged, for as many vectors as there are lanes."""
+
+    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        rows = cgutils.unpack_tuple(builder, values[0])
+        kind = ir.VectorType(_INT, LANES)
+        width = LANES // 2
+        while width:  # exchange ever smaller off-diagonal squares
+            lanes = range(LANES)
+            low = [i if not i & width else LANES + i - width for i in lanes]
+            high = [i + width if not i & width else LANES + i for i in lanes]
+            for r in (r for r in lanes if not r & width):
+                pair = rows[r], rows[r + width]
+                rows[r] = builder.shuffle_vector(*pair, ir.Constant(kind, low))
+                rows[r + width] = builder.shuffle_vector(*pair, ir.Constant(kind, high))
+            width //= 2
+        return _pack(context, builder, signature, rows)
+
+    return tile(tile), emit
 
 
 @intrinsic
