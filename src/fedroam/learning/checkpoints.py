@@ -21,8 +21,9 @@ def save_arrays(
     """Write ``arrays`` and short ``notes`` to a safetensors file, aside first, then renamed."""
     from safetensors.numpy import save
 
-    content = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    # Contiguous arrays have at least one axis: single numbers get their shape back.
+    content = {n: np.ascontiguousarray(a).reshape(np.shape(a)) for n, a in arrays.items()}
+    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with aside.open("wb") as file:
             file.write(save(content, dict(notes) if notes else None))
