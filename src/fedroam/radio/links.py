@@ -58,7 +58,7 @@ class Reach:
             last = min(first + rows, n_users)
             links = slice(first * self.width, last * self.width)
             user = np.repeat(np.arange(first, last), self.width)
-            distance_m = _distances(user_m, self.station_m, user, station[links])
+            distance_m = _distances(user_m[first:last], self.station_m, station[links], self.width)
             draws = LinkDraws(seed, round, user, station[links])
             worth = radio.efficiency(distance_m, draws)
             if np.shape(worth) != user.shape:
@@ -71,14 +71,17 @@ class Reach:
 
 
 @kernel
-def _distances(user_m, station_m, user, station):  # type: ignore[no-untyped-def]
-    """Metres between the ends of each link."""
-    distance_m = np.empty(user.size)
-    for i in range(user.size):
-        dx = user_m[user[i], 0] - station_m[station[i], 0]
-        dy = user_m[user[i], 1] - station_m[station[i], 1]
-        distance_m[i] = np.sqrt(dx * dx + dy * dy)
-    return distance_m
+def _distances(user_m, station_m, station, width):  # type: ignore[no-untyped-def]
+    """Metres between the ends of each link, ``width`` of them a user."""
+    square = np.empty(station.size)
+    for u in range(user_m.shape[0]):
+        x, y = user_m[u, 0], user_m[u, 1]
+        links = slice(u * width, (u + 1) * width)
+        heard, out = station[links], square[links]
+        for i in range(width):
+            dx, dy = x - station_m[heard[i], 0], y - station_m[heard[i], 1]
+            out[i] = dx * dx + dy * dy
+    return np.sqrt(square)
 
 
 @kernel

@@ -174,6 +174,9 @@ def _first_flaw(  # type: ignore[no-untyped-def]
             return 9, u
         if samples[u] < 0:
             return 10, u
+        links = slice(indptr[u], indptr[u + 1])
+        if _are_fine(station[links], efficiency[links], n_stations):
+            continue
         before = -1
         for link in range(indptr[u], indptr[u + 1]):
             if station[link] < 0 or station[link] >= n_stations:
@@ -186,6 +189,17 @@ def _first_flaw(  # type: ignore[no-untyped-def]
         if required[u] and indptr[u] == indptr[u + 1]:
             return 8, u
     return 0, 0
+
+
+@kernel
+def _are_fine(station, efficiency, n_stations):  # type: ignore[no-untyped-def]
+    """Some links of one user are as they should be; without branches, for speed."""
+    fine = station.size > 0 and station[0] >= 0 and station[-1] < n_stations
+    for i in range(efficiency.size):
+        fine &= (efficiency[i] > 0.0) & (efficiency[i] < np.inf)
+    for i in range(1, station.size):
+        fine &= station[i] > station[i - 1]
+    return fine
 
 
 @dataclass(frozen=True, eq=False, slots=True)
