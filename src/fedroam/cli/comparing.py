@@ -44,7 +44,7 @@ LEARNT = ("accuracy", "best_accuracy", *(mark_name(mark) for mark in MARKS))
 """The same where something was learnt."""
 
 SHOWN = MEASURES[1:7]
-SHOWN_LEARNT = ("accuracy", mark_name(0.8), mark_name(0.9), *MEASURES[2:7:2])
+SHOWN_LEARNT = ("accuracy", mark_name(0.8), mark_name(0.9), "users_per_round", "missed_per_round")
 
 
 def compare_command(
@@ -212,6 +212,8 @@ def _heading(measure: str) -> str:
     units = {
         "p95_round_s": "p95, s",
         "users_per_s": "users/s",
+        "users_per_round": "users",
+        "missed_per_round": "missed",
         "min_participation": "least part",
         mark_name(0.8): "to 80 %, s",
         mark_name(0.9): "to 90 %, s",

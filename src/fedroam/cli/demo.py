@@ -17,7 +17,7 @@ DEMO = {
         "test_fraction": 0.3,
         "local": {"local_epochs": 5, "lr": 0.05},
     },
-    "compare": {"policies": ["dagsa", "random", "uniform", "fedcs-high", "all"], "seeds": 2},
+    "compare": {"policies": ["dagsa", "random", "uniform", "fedcs-high", "all"], "seeds": 3},
 }
 
 NEXT = """\
@@ -35,7 +35,7 @@ def demo_command(out: Path, workers: int, *, as_json: bool) -> None:
     datasets.load("mnist")
     say(
         "50 users walk at 20 m/s among 8 stations and learn MNIST together (a tenth of it, 5 local"
-        " epochs);\nfive policies have 15 simulated seconds each, under 2 seeds"
+        " epochs);\nfive policies have 15 simulated seconds each, under 3 seeds"
     )
     comparison = play_with_bars(settings, out, workers)
     files = write_comparison(comparison, out)

@@ -47,7 +47,7 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]
     table = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for i, name in enumerate(header):
         is_text = all(not row[i][:1].isdigit() for row in rows)
-        table.add_column(name, justify="left" if i == 0 or is_text else "right", no_wrap=i == 0)
+        table.add_column(name, justify="left" if i == 0 or is_text else "right", no_wrap=i < 2)
     for row in rows:
         table.add_row(*row)
     stdout.print(table)

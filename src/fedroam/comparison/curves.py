@@ -5,10 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from scipy import stats
 
 from fedroam.arrays import Floats, freeze
-from fedroam.comparison.statistics import CONFIDENCE
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +32,7 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Band:
-    """Several runs' curves on common times: their mean, and the 95 % interval of the mean."""
+    """Several runs' curves on common times: mean, lowest, highest."""
 
     time_s: Floats
     mean: Floats
@@ -53,11 +51,11 @@ def curve_of(rounds: pa.Table) -> Curve:
 
 
 def band_of(curves: Sequence[Curve], time_s: Floats) -> Band:
-    """The mean over ``curves`` where all of them are known, with Student's interval."""
+    """
+    The mean, lowest and highest of ``curves`` where all of them are known.
+
+    The range, not an interval of the mean: with the few seeds that people start with, an honest
+    interval fills the figure and hides the curves.
+    """
     values = np.array([curve.at(time_s) for curve in curves])
-    mean = values.mean(axis=0)
-    width = np.zeros_like(mean)
-    if len(curves) > 1:
-        error = values.std(axis=0, ddof=1) / np.sqrt(len(curves))
-        width = stats.t.ppf(0.5 + CONFIDENCE / 2, len(curves) - 1) * error
-    return Band(time_s, mean, np.clip(mean - width, 0, 1), np.clip(mean + width, 0, 1))
+    return Band(time_s, values.mean(axis=0), values.min(axis=0), values.max(axis=0))
