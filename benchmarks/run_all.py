@@ -1,0 +1,26 @@
+"""
+All benchmarks, one after another; tables on the screen, files under ``docs/results/benchmarks``.
+
+    python benchmarks/run_all.py [--quick]     (quick: a minute, files under benchmarks/out only)
+"""
+
+import subprocess
+import sys
+
+import side_by_side
+
+SCRIPTS = ("rounds.py", "dagsa.py", "scale.py", "motion_radio.py")
+
+
+def main() -> None:
+    failed = []
+    for script in SCRIPTS:
+        command = [sys.executable, side_by_side.HERE / script, *sys.argv[1:]]
+        if subprocess.run(command, check=False).returncode:
+            failed.append(script)
+    if failed:
+        raise SystemExit(f"failed: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    main()
