@@ -52,3 +52,16 @@ def plain_training(network, weights, dataset, samples, how, rng):
             optimiser.step()
     flat = nn.utils.parameters_to_vector(module.parameters()).detach().numpy()
     return flat, total / len(samples)
+
+
+def assert_same_training(ours, theirs, start):
+    """
+    Equal to float32 rounding.
+
+    Where two pixels of a pool, or a sum and 0, are as good as equal, rounding may decide another
+    way, which moves a few weights by a little more: so the median is strict, the norm less.
+    """
+    moved = np.linalg.norm(theirs - start)
+    assert moved > 1e-2
+    assert np.median(np.abs(ours - theirs)) < 1e-7
+    assert np.linalg.norm(ours - theirs) < 1e-3 * moved
