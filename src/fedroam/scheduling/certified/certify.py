@@ -24,8 +24,8 @@ def certify(
 
     ``prices``: one dual bound, milliseconds at 50 x 8, a second at a million users; where stations
     serve a handful of users it stays some per cent below the optimum. ``exact``: the optimum itself
-    (to 1e-5) wherever it is proven within ``time_limit_s``; for up to some hundred users. The gap is
-    negative only for schedules that leave out users that the problem asks for.
+    (to 1e-5) wherever it is proven within ``time_limit_s``; for up to some hundred users. The
+    gap is negative only for schedules that leave out users that the problem asks for.
     """
     round_s = judge(problem, schedule).round_s
     match level:

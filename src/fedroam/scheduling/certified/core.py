@@ -72,7 +72,7 @@ def cut(problem: Problem, bound: Bound, link: Ints, per_station: int) -> Core:
     demand = bound.demand
     users = np.flatnonzero(demand.link >= 0)
     if users.size > per_station * problem.n_stations:
-        home = problem.station[np.maximum(demand.link, 0)]
+        home = problem.station[np.maximum(demand.link, 0)].astype(np.int64)
         regret = _regret(problem, bound)
         users = users[np.isfinite(regret[users])]
         users = _least_per_station(users, home, regret, per_station, problem.n_stations)

@@ -96,9 +96,9 @@ def least_spending(problem: Problem, demand: Demand, n: int, t: float) -> float:
 
 
 @kernel
-def _cheapest(
+def _cheapest(  # type: ignore[no-untyped-def]
     indptr, station, efficiency, payload, per_price, first, last, link, rival, cost, rival_cost
-):  # type: ignore[no-untyped-def]
+):
     """The cheapest and the next cheapest link of users ``first <= u < last``."""
     for u in range(first, last):
         best, second = 0.0, 0.0

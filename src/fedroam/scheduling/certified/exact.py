@@ -75,7 +75,7 @@ def _close(
     """
     Ask whether anything shorter exists, until nothing does or time is up.
 
-    The first question, at the schedule's own length, may take half of the time; after that the
+    The first question, at the schedule's own length, may take a third of the time; after that the
     question is put half-way to the bound, where the answer is easier, and each "no" is a better
     bound.
     """
@@ -86,7 +86,7 @@ def _close(
         if left_s <= 0:
             return link, round_s, bound_s, True
         t = max(round_s * (1 - reach), bound_s)
-        answer = ask(problem, proof, t, left_s / 2)
+        answer = ask(problem, proof, t, left_s / 3)
         if answer is None:
             reach = max(2 * reach, gap_of(round_s, bound_s) / 2)
             if round_s * (1 - reach) <= bound_s * (1 + OPTIMAL_GAP):
@@ -124,7 +124,6 @@ def ask(problem: Problem, proof: Bound, t: float, time_limit_s: float) -> Ints |
         user=arcs.user,
         station=problem.station[arcs.link].astype(np.int64),
         part=arcs.part,
-        price=arcs.spending / max(float(arcs.spending.max(initial=0.0)), 1e-300),
         must=must,
         n_stations=problem.n_stations,
         n_selected=n,

@@ -17,7 +17,6 @@ class Packing:
     user: Ints  # [A]
     station: Ints  # [A]
     part: Floats  # [A] of the station that the arc takes
-    price: Floats  # [A] what to keep low: any values >= 0, good ones steer the solver
     must: Bools  # [U] has to be served
     n_stations: int
     n_selected: int
@@ -48,7 +47,7 @@ def require_solver() -> None:
 
 def _highspy() -> Any:
     try:
-        import highspy  # noqa: PLC0415
+        import highspy
     except ImportError as error:
         raise ConfigError(
             "exact solving needs the HiGHS solver: pip install 'fedroam[exact]'"
@@ -86,7 +85,7 @@ def _model(packing: Packing, highspy: Any) -> Any:
     matrix = csc_array((values, (rows, np.tile(arcs, 3))), (n_rows, n_arcs))
     lp = highspy.HighsLp()
     lp.num_col_, lp.num_row_ = n_arcs, n_rows
-    lp.col_cost_ = packing.price
+    lp.col_cost_ = np.zeros(n_arcs)  # any packing will do
     lp.col_lower_, lp.col_upper_ = np.zeros(n_arcs), np.ones(n_arcs)
     lp.row_lower_ = np.concatenate(
         [np.full(packing.n_stations, -np.inf), packing.must.astype(float), [packing.n_selected]]

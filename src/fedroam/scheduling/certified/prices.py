@@ -30,10 +30,11 @@ def best_prices(
     """
     Prices and demand of the list that proves most, after at most ``passes`` steps from ``start``.
 
-    Stops early when three steps in a row gain less than a millionth.
+    Stops early when steps gain less than a millionth, several times in a row.
     """
+    is_small = problem.n_links < 200_000
     if passes is None:
-        passes = 30 if problem.n_links < 200_000 else 12
+        passes = 30 if is_small else 12
     n = n_to_select(problem)
     now, best = Demand.blank(problem.n_users), Demand.blank(problem.n_users)
     log_price = np.zeros(problem.n_stations) if start is None else np.log(tidy(start, problem))
@@ -50,7 +51,7 @@ def best_prices(
             latest = best
         else:
             latest = now
-        if n == 0 or i == passes - 1 or (stale >= 3 and i >= 8):
+        if n == 0 or i == passes - 1 or stale >= (8 if is_small else 2):
             break
         excess, step = _even_out(problem, np.exp(log_price), latest, tie)
         norm = float(np.sqrt(np.mean(excess**2)))
@@ -98,7 +99,7 @@ def _even_out(
 
 
 @kernel
-def _tension(
+def _tension(  # type: ignore[no-untyped-def]
     station,
     efficiency,
     payload,
@@ -113,7 +114,7 @@ def _tension(
     t,
     cutoff,
     tie,
-):  # type: ignore[no-untyped-def]
+):
     """
     Loads, and how fast spending moves per unit of log price: between pairs of stations
     ``(a, b, pull)``, and between each station and the users left out (``edge``).

@@ -25,12 +25,11 @@ from fedroam.compiled import kernel
 OUT = -1
 PINNED = -2
 LARGEST_EXPONENT = 600.0
-HEAT = 3.0
-PATIENCE = 100
+NEWCOMERS = 300  # stations that are asked for a newcomer in place of a user that leaves
 
 
 @kernel
-def search(
+def search(  # type: ignore[no-untyped-def]
     indptr,
     station,
     part,
@@ -41,8 +40,10 @@ def search(
     current,
     fill,
     sharpness,
+    heat,
+    patience,
     draws,
-):  # type: ignore[no-untyped-def]
+):
     """
     Improve ``current [C]`` (link of every user, or OUT) in place; ``fill [S]`` is used up.
 
@@ -88,7 +89,7 @@ def search(
             since = 0
         since += 1
         new_level = _level(fill, alpha)
-        if new_level <= level - HEAT / alpha * np.log(draws[kick, 15] + 1e-300):
+        if new_level <= level - heat / alpha * np.log(draws[kick, 15] + 1e-300):
             level = new_level
             here[:] = current
             here_fill[:] = fill
@@ -97,7 +98,7 @@ def search(
                 if current[u] != here[u]:
                     _put(u, here[u], state, lists)
             fill[:] = here_fill
-        if since > PATIENCE:
+        if since > patience:
             since = 0
             for u in range(n_users):
                 if current[u] != best[u]:
@@ -188,13 +189,14 @@ def _descend(state, lists, grown, energy, row, stuck, alpha):  # type: ignore[no
         energy[s] = np.exp(max(alpha * (fill[s] - top), -700.0))
     users, links = np.empty(3, np.int64), np.empty(3, np.int64)
     for _ in range(100 * current.size + 1000):
-        b = -1
+        b, most = -1, 0.0
         for s in range(n_stations):
+            most = max(most, energy[s])
             if not stuck[s] and head[s] >= 0 and (b < 0 or fill[s] > fill[b]):
                 b = s
-        if b < 0:
+        enough = -1e-9 * most
+        if b < 0 or energy[b] < -enough:
             return
-        enough = -1e-9 * energy.max()
         gain = _best_short(b, state, lists, grown, energy, row, users, links)
         if not gain < enough:
             gain = _best_long(b, state, lists, grown, energy, users, links)
@@ -251,7 +253,8 @@ def _best_short(b, state, lists, grown, energy, row, users, links):  # type: ign
     leaver = _heaviest_free(b, free, part, current, head, after)
     if leaver >= 0:
         lighter = energy[b] / grown[current[leaver]]
-        for s in range(energy.size):
+        for offset in range(min(energy.size, NEWCOMERS)):
+            s = (b + offset) % energy.size
             k = entry[s]
             if k < 0:
                 continue
@@ -319,7 +322,8 @@ def _best_long(b, state, lists, grown, energy, users, links):  # type: ignore[no
     best = 0.0
     # The three cheapest entries: at least one is at neither of two given stations.
     first, second, third = -1, -1, -1
-    for s in range(energy.size):
+    for offset in range(min(energy.size, NEWCOMERS)):
+        s = (b + offset) % energy.size
         if entry[s] < 0:
             continue
         rise = energy[s] * (grown[entry[s]] - 1.0)

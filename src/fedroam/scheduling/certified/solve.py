@@ -13,9 +13,13 @@ from fedroam.scheduling.certified.solution import OPTIMAL_GAP, Outcome, Solution
 from fedroam.scheduling.judge import round_length
 from fedroam.scheduling.problem import NO_STATION, Problem, Schedule
 
-_ROUNDS = 6
 _FIRST_STRETCH = 1.05
-_PER_STATION = 100
+_PER_STATION, _MANY_IN_DOUBT = 100, 200_000
+
+# Sharpness of the search, how much worse a restart may end to be kept, and restarts without a
+# better schedule before it goes back to the best: few users need a wider search, many a sharper.
+_WIDE = ((2.0, 8.0), 3.0, 100)
+_SHARP = ((2.0, 8.0, 30.0), 0.3, 300)
 
 
 def solve_certified(
@@ -70,14 +74,18 @@ def round_and_improve(
     if not np.any(link >= 0):
         return link, 0.0
     round_s = length_of(problem, link)
-    core = cut(problem, proof, link, _PER_STATION)
+    per_station = min(_PER_STATION, max(20, _MANY_IN_DOUBT // problem.n_stations))
+    core = cut(problem, proof, link, per_station)
     current = core.inside(link)
     if not np.any(current >= 0):
         return link, round_s
     # The first descent aims near the bound; its end need not be better than its start.
     latest = float(problem.compute_s[link >= 0].max())
     t = min(round_s, max(proof.bound_s * _FIRST_STRETCH, latest * 1.01))
-    n_kicks = kicks_of(core, effort)
+    n_kicks, n_rounds = (
+        kicks_of(core, effort),
+        6 if core.size <= 2_000 else 3 if core.size <= 20_000 else 1,
+    )
     done = 0
     while True:
         kicks = 0 if done == 0 else n_kicks
@@ -92,7 +100,7 @@ def round_and_improve(
         done += 1
         if gap_of(round_s, proof.bound_s) <= OPTIMAL_GAP / 10 or n_kicks == 0:
             break
-        if done > _ROUNDS if deadline_s is None else time.perf_counter() >= deadline_s:
+        if done > n_rounds if deadline_s is None else time.perf_counter() >= deadline_s:
             break
     return link, round_s
 
@@ -112,6 +120,7 @@ def _search(
     fill += np.bincount(core.station[used], part[used], capacity_hz.size)
     order = np.lexsort((part, core.station))
     typical = part[used].mean()
+    sharpness, heat, patience = _WIDE if core.size <= SMALL else _SHARP
     current = current.copy()
     search(
         core.indptr,
@@ -123,7 +132,9 @@ def _search(
         core.owner,
         current,
         fill,
-        np.array([2.0, 8.0] if core.size <= SMALL else [2.0, 8.0, 30.0]) / typical,
+        np.array(sharpness) / typical,
+        heat,
+        patience,
         rng.random((kicks, 16)),
     )
     return current

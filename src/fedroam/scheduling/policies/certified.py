@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedroam.errors import require
+from fedroam.scheduling.certified.solution import Solution
 from fedroam.scheduling.certified.solve import solve_certified
 from fedroam.scheduling.problem import Problem, Schedule
 
@@ -29,6 +30,8 @@ class Certified:
 
     def __call__(self, problem: Problem, rng: np.random.Generator) -> Schedule:
         """The best schedule found."""
-        return solve_certified(
-            problem, rng, effort=self.effort, time_limit_s=self.time_limit_s
-        ).schedule
+        return self.solve(problem, rng).schedule
+
+    def solve(self, problem: Problem, rng: np.random.Generator) -> Solution:
+        """The same with its bound."""
+        return solve_certified(problem, rng, effort=self.effort, time_limit_s=self.time_limit_s)

@@ -6,6 +6,7 @@ import numpy as np
 
 from fedroam.errors import require
 from fedroam.scheduling.certified.exact import solve_exact
+from fedroam.scheduling.certified.solution import Solution
 from fedroam.scheduling.problem import Problem, Schedule
 
 
@@ -26,6 +27,8 @@ class Exact:
 
     def __call__(self, problem: Problem, rng: np.random.Generator) -> Schedule:
         """The shortest schedule found."""
-        return solve_exact(
-            problem, rng, effort=self.effort, time_limit_s=self.time_limit_s
-        ).schedule
+        return self.solve(problem, rng).schedule
+
+    def solve(self, problem: Problem, rng: np.random.Generator) -> Solution:
+        """The same with its proof."""
+        return solve_exact(problem, rng, effort=self.effort, time_limit_s=self.time_limit_s)
