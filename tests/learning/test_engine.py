@@ -7,18 +7,29 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fedroam.errors import ConfigError, ContractError
 from fedroam.learning import engine as engine_module
 from fedroam.learning.aggregation import WeightedMean
 from fedroam.learning.datasets import Synthetic
-from fedroam.learning.engine import Engine, TrainingError, WorkerError, usable_cores
+from fedroam.learning.engine import (
+    Engine,
+    Given,
+    TrainingError,
+    WorkerError,
+    _Shift,
+    usable_cores,
+)
 from fedroam.learning.partition import Dirichlet
 from fedroam.learning.records import LocalTraining
+from fedroam.learning.worker import Evaluate, Train, Trained
 from fedroam.streams import stream
 from learning.softmax import Broken, Deadly, Slow, Softmax, Unstartable
 
@@ -145,6 +156,18 @@ def test_a_worker_killed_between_rounds_is_replaced(data, partition, expected):
         np.testing.assert_array_equal(train(engine)[1], expected[1])
 
 
+def test_a_worker_found_dead_when_it_is_given_a_task_is_replaced(data, partition, expected):
+    """The task is not lost, and a new worker is on its way."""
+    with start(data, partition, workers=1) as engine:
+        train(engine)
+        (worker,) = engine._crew
+        os.kill(worker.process.pid, signal.SIGKILL)
+        while worker.connection.poll(0) is False:
+            time.sleep(0.01)
+        assert not worker.give(Given(0, 0), Evaluate(0, 1))
+        np.testing.assert_array_equal(train(engine)[1], expected[1])
+
+
 def test_a_task_that_kills_three_workers_is_named(data, partition, tmp_path):
     """Not tried for ever."""
     user = int(USERS[np.argmax(partition.counts[USERS])])
@@ -209,6 +232,50 @@ def test_a_worker_that_cannot_start_is_reported(data, partition):
         pytest.raises(WorkerError, match="did not start"),
     ):
         train(engine)
+
+
+class Hand:
+    """A worker in simulated time: one sample a second."""
+
+    def __init__(self):
+        self.is_ready, self.given, self.free_s = True, deque(), 0.0
+
+    def give(self, given, task):
+        """Always succeeds."""
+        del task
+        self.given.append(given)
+        return True
+
+
+@given(
+    sizes=st.lists(st.integers(1, 30) | st.integers(1, 1000), max_size=40),
+    n_workers=st.integers(1, 6),
+    n_rows=st.integers(2, 40),
+)
+def test_nobody_is_idle_while_a_task_waits_in_the_hands_of_another(sizes, n_workers, n_rows):
+    """Workers have their next task at hand, and still end as if they had to ask."""
+    tasks = [Train(0, user, size) for user, size in enumerate(sorted(sizes, reverse=True))]
+    order = []
+    shift = _Shift(tasks, n_rows, lambda results: order.extend(results))
+    crew = [Hand() for _ in range(n_workers)]
+    now_s = 0.0
+    while not shift.is_over:
+        shift.hand_out(crew)
+        if not shift.take():
+            if n_rows >= len(tasks) and any(not hand.given for hand in crew):
+                assert all(len(hand.given) < 2 for hand in crew)
+            busy = [hand for hand in crew if hand.given]
+            for hand in busy:  # the first task at hand is being worked on
+                hand.free_s = hand.free_s or now_s + tasks[hand.given[0].position].size
+            first = min(busy, key=lambda hand: hand.free_s)
+            now_s, first.free_s = first.free_s, 0.0
+            done = first.given.popleft()
+            shift._done[done.position] = (done.row, Trained(1, 0.0, True))
+            for hand in busy:
+                hand.free_s = hand.free_s or (
+                    now_s + tasks[hand.given[0].position].size if hand.given else 0.0
+                )
+    assert [task for task, _, _ in order] == tasks
 
 
 def test_an_interrupt_leaves_an_engine_that_works(data, partition, expected):

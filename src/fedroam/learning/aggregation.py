@@ -173,7 +173,7 @@ def _rounded(weights: Floats) -> Floats32:
     return rounded
 
 
-_BLOCK = 4096  # numbers; the sum's part stays in the first-level cache while rows pass
+_BLOCK = 1024  # numbers; the part of the sum stays in the first-level cache while rows pass
 
 
 @kernel

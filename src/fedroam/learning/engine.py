@@ -9,7 +9,6 @@ and whenever, so they are the same bits for any number of workers.
 
 import os
 import signal
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -256,12 +255,14 @@ class _Shift:
     def _is_plenty(self, worker: "_Worker", n_workers: int) -> bool:
         """
         ``worker`` may have a second task at hand, to go on without asking: there is so much to do
-        that nobody will be idle before it gets to that.
+        that nobody will be idle before it gets to that. For if somebody is, all of ``to_do`` has
+        been given out: the others have done ``(n - 1) ahead`` of it at most, and ``n - 2`` of them
+        may have two tasks at hand, none larger than ``ahead`` since the largest come first.
         """
         if not self._to_do:
             return False
         ahead = self._tasks[worker.given[0].position].size + self._tasks[self._to_do[0]].size
-        return self._size_to_do >= n_workers * ahead
+        return self._size_to_do >= (3 * n_workers - 4) * ahead
 
     def _give(self, worker: "_Worker") -> None:
         if not (self._to_do and self._rows):
@@ -482,7 +483,8 @@ def _single_thread() -> Iterator[None]:
 @contextmanager
 def _deaf_to_ctrl_c() -> Iterator[None]:
     """Processes started inside ignore Ctrl-C from their first moment, also while they import."""
-    if threading.current_thread() is not threading.main_thread() or sys.platform == "win32":
+    is_ours = signal.getsignal(signal.SIGINT) is not None  # None: set by a program around Python
+    if not is_ours or threading.current_thread() is not threading.main_thread():
         yield
         return
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)

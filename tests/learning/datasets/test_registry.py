@@ -37,6 +37,7 @@ def test_getting_and_checking_say_where_the_data_are(name):
     assert got.source in ("cache", "made on the spot")
     assert checked.is_whole, checked.message
     assert checked.folder == got.folder
+    assert got.folder in (None, str(datasets.data_home() / name))
 
 
 @pytest.mark.parametrize(

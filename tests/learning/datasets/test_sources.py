@@ -1,6 +1,7 @@
 """Each way to get files, against small real counterparts."""
 
 import sys
+import tarfile
 import threading
 from contextlib import contextmanager
 from functools import partial
@@ -85,12 +86,54 @@ def test_a_client_that_is_not_installed_is_named(tmp_path, monkeypatch, source):
 
 def test_what_a_client_says_last_is_the_reason(tmp_path, monkeypatch):
     """A small program stands for npm."""
-    program = tmp_path / "npm"
-    program.write_text("#!/bin/sh\necho first >&2\necho no such package >&2\nexit 1\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    script = "echo first >&2\necho no such package >&2\nexit 1"
+    install(tmp_path / "bin", "npm", script, monkeypatch)
     with pytest.raises(SourceError, match="npm: no such package"):
         NpmPackage("a", "1").fetch(tmp_path)
+
+
+def install(folder: Path, name: str, script: str, monkeypatch) -> None:
+    """Put a small program where ``name`` is looked for first."""
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(f"#!/bin/sh\nset -e\n{script}\n")
+    (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=":")
+
+
+def test_a_package_of_npm_is_unpacked(tmp_path, monkeypatch):
+    """``npm pack`` leaves an archive in the working directory; a small program stands for it."""
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "a.bin").write_bytes(b"content")
+    with tarfile.open(tmp_path / "made.tgz", "w:gz") as tar:
+        tar.add(tmp_path / "package", "package")
+    script = f'test "$1 $2" = "pack a@1.0" && cp {tmp_path / "made.tgz"} a-1.0.tgz'
+    install(tmp_path / "bin", "npm", script, monkeypatch)
+    into = tmp_path / "into"
+    into.mkdir()
+
+    assert NpmPackage("a", "1.0").fetch(into) == (into,)
+    assert (into / "package" / "a.bin").read_bytes() == b"content"
+
+
+@pytest.mark.parametrize("has_lists", [True, False])
+def test_a_debian_package_is_unpacked_with_lists_of_our_own_if_need_be(
+    tmp_path, monkeypatch, has_lists
+):
+    """Container images come without package lists, and not everybody may fetch the machine's."""
+    unknown = "" if has_lists else 'test -e updated || { echo "Unable to locate" >&2; exit 100; }'
+    apt = f"""case "$*" in
+    *State::Lists=*update) touch updated;;
+    *download*) {unknown}
+      echo content > a.deb;;
+    esac"""
+    install(tmp_path / "bin", "apt-get", apt, monkeypatch)
+    install(tmp_path / "bin", "dpkg-deb", 'mkdir usr && cp "$2" usr/a.bin', monkeypatch)
+    into = tmp_path / "into"
+    into.mkdir()
+
+    assert DebianPackage("a").fetch(into) == (into,)
+    assert (into / "usr" / "a.bin").read_text() == "content\n"
+    assert (into / "updated").exists() is not has_lists
 
 
 class Terminal(StringIO):
