@@ -107,11 +107,22 @@ class Broken(Softmax):
             raise ConfigError("lr is 7, expected less")
         if self.kind == "unpicklable":
             raise Unpicklable(lambda: None)
+        if self.kind == "tuple":
+            return (update.weights, 1, 0.0)
         if self.kind == "shape":
             return Update(update.weights[1:], 1, 0.0)
         bad = update.weights.copy()
         bad[3] = np.nan if self.kind == "nan" else np.inf
         return update if samples[0] % 2 else Update(bad, update.n_samples, np.nan)
+
+
+@dataclass(frozen=True)
+class Blind(Softmax):
+    """Returns no evaluation."""
+
+    def evaluate(self, weights, dataset, samples):
+        """A number."""
+        return 0.9
 
 
 class Unpicklable(Exception):

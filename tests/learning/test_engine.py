@@ -31,7 +31,7 @@ from fedroam.learning.partition import Dirichlet
 from fedroam.learning.records import LocalTraining
 from fedroam.learning.worker import Evaluate, Train, Trained
 from fedroam.streams import stream
-from learning.softmax import Broken, Deadly, Slow, Softmax, Unstartable
+from learning.softmax import Blind, Broken, Deadly, Slow, Softmax, Unstartable
 
 TESTS = Path(__file__).parents[1]
 USERS = np.arange(11)
@@ -186,6 +186,7 @@ def test_a_task_that_kills_three_workers_is_named(data, partition, tmp_path):
         ("raises", TrainingError, r"round 4, user \d+: ZeroDivisionError: no such luck"),
         ("unpicklable", TrainingError, r"round 4, user \d+: Unpicklable"),
         ("config", ConfigError, r"round 4, user \d+: lr is 7, expected less"),
+        ("tuple", ContractError, r"round 4, user \d+: train\(\) gave tuple"),
         ("shape", ContractError, r"round 4, user \d+: .*returned float32\(259,\)"),
     ],
 )
@@ -200,6 +201,15 @@ def test_an_exception_says_for_whom_and_the_engine_goes_on(
         assert engine.evaluate(np.zeros(260, np.float32)).count.sum() == 1100
     if workers and kind == "raises":
         assert "in train" in caught.value.__cause__.__notes__[0], "the trace of the worker"
+
+
+def test_something_else_than_an_evaluation_is_a_broken_contract(data, partition):
+    """Not left out of the sum in silence."""
+    with (
+        start(data, partition, Blind(), workers=0) as engine,
+        pytest.raises(ContractError, match=r"testing samples 0 to 499: evaluate\(\) gave float"),
+    ):
+        engine.evaluate(np.zeros(260, np.float32))
 
 
 @pytest.mark.parametrize("kind", ["nan", "inf"])

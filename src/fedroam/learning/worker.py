@@ -13,7 +13,7 @@ import numpy as np
 from fedroam.arrays import Floats32
 from fedroam.errors import ContractError
 from fedroam.learning.partition import Partition
-from fedroam.learning.records import Evaluation, LocalTraining, Trainer
+from fedroam.learning.records import Evaluation, LocalTraining, Trainer, Update
 from fedroam.learning.sharing import Shared, SharedDataset
 from fedroam.streams import stream
 
@@ -107,7 +107,10 @@ class Desk:
         if isinstance(task, Train):
             return self._train(task)
         samples = np.arange(task.first, task.end)
-        return self._job.trainer.evaluate(self._weights, self._dataset, samples)
+        tested = self._job.trainer.evaluate(self._weights, self._dataset, samples)
+        if not isinstance(tested, Evaluation):
+            raise ContractError(f"evaluate() gave {type(tested).__name__}, expected Evaluation")
+        return tested
 
     def _train(self, task: Train) -> Trained:
         job = self._job
@@ -118,6 +121,8 @@ class Desk:
             job.how,
             stream(job.seed, "batches", task.round, task.user),
         )
+        if not isinstance(update, Update):
+            raise ContractError(f"train() gave {type(update).__name__}, expected Update")
         row = self._rows[task.row]
         if update.weights.shape != row.shape or update.weights.dtype != row.dtype:
             got = f"{update.weights.dtype}{update.weights.shape}"
