@@ -36,6 +36,11 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on std
 Out = Annotated[Optional[Path], typer.Option("--out", "-o", help="Folder to write.")]  # noqa: UP045
 Workers = Annotated[int, typer.Option("--workers", "-w", min=1, help="Processes; same results.")]
 
+Level = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--certify", metavar="prices|exact", help="Bound every round's length."),
+]
+
 
 def main() -> None:
     """Run the command line; the one place where exceptions become exit codes."""
@@ -73,12 +78,13 @@ def run(
     seed: Annotated[Optional[int], typer.Option(help="Seed of everything random.")] = None,  # noqa: UP045
     out: Out = None,
     workers: Workers = 1,
+    certify: Level = None,
     json: Json = False,
 ) -> None:
     """Play one run into a folder. The same command again goes on where it was stopped."""
     from fedroam.cli.running import run_command
 
-    run_command(config, _assignments(sets, policy, seed), out, workers, as_json=json)
+    run_command(config, _assignments(sets, policy, seed, certify), out, workers, as_json=json)
 
 
 @app.command()
@@ -94,12 +100,29 @@ def compare(
     sets: Sets = None,
     out: Out = None,
     workers: Workers = CORES,
+    certify: Level = None,
     json: Json = False,
 ) -> None:
     """Play several policies in the same worlds, under several seeds; table and figure."""
     from fedroam.cli.comparing import compare_command
 
-    compare_command(config, policy or [], seeds, _assignments(sets), out, workers, as_json=json)
+    compare_command(
+        config, policy or [], seeds, _assignments(sets, certify=certify), out, workers, as_json=json
+    )
+
+
+@app.command()
+def certify(
+    run: Annotated[Path, typer.Argument(help="Folder of a finished run.")],
+    level: Annotated[
+        str, typer.Option(help="prices: a bound by duality, fast; exact: the optimum itself.")
+    ] = "prices",
+    json: Json = False,
+) -> None:
+    """Prove, round by round, how much shorter a finished run's rounds could have been."""
+    from fedroam.cli.certifying import certify_command
+
+    certify_command(run, level, as_json=json)
 
 
 @app.command()
@@ -112,13 +135,18 @@ def solve(
         typer.Option(help="Seconds, for policies that take a limit."),
     ] = None,
     sets: Sets = None,
+    certify: Annotated[
+        str, typer.Option(metavar="prices|exact|no", help="How the bound is proven.")
+    ] = "prices",
     out: Annotated[Optional[Path], typer.Option(help="Write the schedule to this .npz.")] = None,  # noqa: UP045
     json: Json = False,
 ) -> None:
     """Answer one problem: who trains, through which station, with how much bandwidth."""
     from fedroam.cli.solving import solve_command
 
-    solve_command(problem, policy or "dagsa", seed, time_limit, sets or [], out, as_json=json)
+    solve_command(
+        problem, policy or "dagsa", seed, time_limit, sets or [], certify, out, as_json=json
+    )
 
 
 @app.command(name="list")
@@ -184,8 +212,11 @@ def demo(
     demo_command(out, workers, as_json=json)
 
 
-def _assignments(sets: list[str] | None, policy: Any = None, seed: Any = None) -> tuple[str, ...]:
+def _assignments(
+    sets: list[str] | None, policy: Any = None, seed: Any = None, certify: Any = None
+) -> tuple[str, ...]:
     """Choices of plug-ins first: their options follow."""
     chosen = [f'policy="{policy}"'] if policy else []
     seeded = [f"seed={seed}"] if seed is not None else []
-    return (*chosen, *seeded, *(sets or ()))
+    level = [f'record.certify="{certify}"'] if certify else []
+    return (*chosen, *seeded, *level, *(sets or ()))

@@ -1,5 +1,6 @@
 """``fedroam compare``."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,9 @@ MEASURES = (
 )
 """What ``--json`` tells of every policy; the files hold the rest too."""
 
+GAPS = ("mean_bound_s", "mean_gap", "worst_gap")
+"""The same where rounds were certified."""
+
 LEARNT = ("accuracy", "best_accuracy", *(mark_name(mark) for mark in MARKS))
 """The same where something was learnt."""
 
@@ -60,7 +64,7 @@ def compare_command(
     """Read the settings, play the members, show the comparison."""
     table = read_table(config)
     if policies:
-        table.setdefault("compare", {})["policies"] = policies
+        assign(table, f"compare.policies={json.dumps(policies)}")
         table["compare"].pop("labels", None)
     if seeds is not None:
         assign(table, f"compare.seeds={seeds}")
@@ -144,6 +148,8 @@ def print_comparison(settings: Settings, comparison: Comparison) -> None:
     """The table, and what it means."""
     rows = []
     shown = SHOWN_LEARNT if _has_learnt(comparison) else SHOWN
+    if settings.record.certify != "no":
+        shown = ("mean_gap", *shown)
     reference = comparison.values(comparison.labels[0], "mean_round_s")
     for label in comparison.labels:
         lengths = comparison.values(label, "mean_round_s")
@@ -155,7 +161,7 @@ def print_comparison(settings: Settings, comparison: Comparison) -> None:
                 label,
                 f"{mean.mean:.3f}{spread}",
                 f"{ratio.mean:.2f}x",
-                *(_cell(comparison.values(label, m)) for m in shown),
+                *(_cell(comparison.values(label, m), m) for m in shown),
             )
         )
     header = ("policy", "round, s", f"vs {comparison.labels[0]}", *map(_heading, shown))
@@ -170,7 +176,8 @@ def as_object(settings: Settings, comparison: Comparison, files: list[Path]) -> 
     policies = {}
     for label in comparison.labels:
         measures = {}
-        for name in (*MEASURES, *LEARNT) if _has_learnt(comparison) else MEASURES:
+        known = comparison.summaries[0][0]
+        for name in (n for n in (*MEASURES, *GAPS, *LEARNT) if n in known):
             values = comparison.values(label, name)
             measures[name] = {**vars(mean_interval(values)), "per_seed": values.tolist()}
         difference = paired(
@@ -199,13 +206,14 @@ def common_ground(settings: Settings) -> str:
     )
 
 
-def _cell(values: Floats) -> str:
+def _cell(values: Floats, measure: str) -> str:
     """The mean over the seeds; in how many of them it is known where that is not all."""
     known = values[np.isfinite(values)]
     if not known.size:
         return "-"
     note = "" if known.size == values.size else f" ({known.size} of {values.size})"
-    return f"{known.mean():.3g}{note}"
+    mean = f"{known.mean():.1%}" if measure in ("mean_gap", "accuracy") else f"{known.mean():.3g}"
+    return mean + note
 
 
 def _heading(measure: str) -> str:
@@ -213,6 +221,7 @@ def _heading(measure: str) -> str:
         "p95_round_s": "p95, s",
         "users_per_s": "users/s",
         "users_per_round": "users",
+        "mean_gap": "gap",
         "missed_per_round": "missed",
         "min_participation": "least part",
         mark_name(0.8): "to 80 %, s",

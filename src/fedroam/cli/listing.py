@@ -1,14 +1,13 @@
 """``fedroam list``."""
 
 import inspect
-from dataclasses import fields, is_dataclass
 from functools import partial
 from typing import Any
 
 from fedroam.cli.screen import print_json, print_table, say
 from fedroam.errors import ConfigError, nearest
 from fedroam.learning.models import MODELS, Model
-from fedroam.runs.settings import FAMILIES
+from fedroam.runs.settings import FAMILIES, choice
 
 NAMES = {
     "policies": "policy",
@@ -45,10 +44,7 @@ def listing(family: str) -> list[dict[str, Any]]:
     rows = []
     for name, factory in FAMILIES[family].items():
         cls: Any = factory.func if isinstance(factory, partial) else factory
-        made = factory()
-        options = (
-            {f.name: getattr(made, f.name) for f in fields(made)} if is_dataclass(made) else {}
-        )
+        options = dict(choice(family, name).options)
         what = (inspect.getdoc(cls) or "").partition("\n\n")[0].replace("\n", " ")
         rows.append({"name": name, "what": what, "options": options})
     return rows

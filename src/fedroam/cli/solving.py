@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 
 from fedroam.cli.screen import print_json, print_table, say
-from fedroam.errors import ConfigError, StorageError
+from fedroam.errors import ConfigError, StorageError, nearest
 from fedroam.runs.folder import aside
 from fedroam.runs.settings import assign, choice
+from fedroam.scheduling.certified.certify import LEVELS, certify
 from fedroam.scheduling.interchange import read_problem
 from fedroam.scheduling.judge import Verdict
+from fedroam.scheduling.policies.certified import Certified
+from fedroam.scheduling.policies.exact import Exact
 from fedroam.scheduling.problem import Problem, Schedule
 from fedroam.simulation.rounds import ask, judge_answer
 from fedroam.streams import stream
@@ -24,18 +27,31 @@ def solve_command(
     seed: int,
     time_limit_s: float | None,
     assignments: list[str],
+    level: str,
     out: Path | None,
     *,
     as_json: bool,
 ) -> None:
     """Read the problem, ask the policy, judge the answer."""
+    if level not in (*LEVELS, "no"):
+        raise ConfigError(f"certify: no {level!r}; {nearest(level, (*LEVELS, 'no'))}")
     problem = read_problem(file)
     policy = make_policy(policy_name, assignments, time_limit_s)
+    rng, solution = stream(seed, "policy", problem.round), None
     before_s = time.perf_counter()
-    schedule = ask(policy, problem, stream(seed, "policy", problem.round))
+    if isinstance(policy, (Certified, Exact)):
+        solution = policy.solve(problem, rng)
+        schedule = solution.schedule
+    else:
+        schedule = ask(policy, problem, rng)
     wall_s = time.perf_counter() - before_s
     verdict = judge_answer(policy, problem, schedule)
-    answer = describe(problem, schedule, verdict, wall_s)
+    answer = describe(verdict, wall_s)
+    if solution:
+        answer |= {"bound_s": solution.bound_s, "gap": solution.gap}
+        answer["outcome"] = solution.outcome.value
+    elif level != "no":
+        answer["bound_s"], answer["gap"] = certify(problem, schedule, level=level)
     if out:
         write_schedule(schedule, out)
         answer["out"] = str(out)
@@ -68,11 +84,8 @@ def make_policy(name: str, assignments: list[str], time_limit_s: float | None) -
     return choice("policy", name, options | {"time_limit_s": time_limit_s}).make()
 
 
-def describe(
-    problem: Problem, schedule: Schedule, verdict: Verdict, wall_s: float
-) -> dict[str, Any]:
+def describe(verdict: Verdict, wall_s: float) -> dict[str, Any]:
     """The answer's figures."""
-    del problem, schedule
     return {
         "round_s": verdict.round_s,
         "selected": verdict.n_selected,

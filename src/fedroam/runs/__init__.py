@@ -1,5 +1,6 @@
 """A run on disk: its settings, its tables, its checkpoints, and the loop that fills them."""
 
+from fedroam.runs.certifying import certify_run
 from fedroam.runs.folder import RunFolder
 from fedroam.runs.play import Progress, play
 from fedroam.runs.settings import Settings, parse, read_settings, to_toml
@@ -9,6 +10,7 @@ __all__ = [
     "Progress",
     "RunFolder",
     "Settings",
+    "certify_run",
     "parse",
     "play",
     "read_rounds",

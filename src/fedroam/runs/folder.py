@@ -127,6 +127,12 @@ class RunFolder:
             for name in TABLES:
                 shutil.rmtree(self.path / name, ignore_errors=True)
 
+    def annotate(self, rounds: Any, summary: dict[str, Any]) -> None:
+        """Put columns that were computed afterwards into a finished run."""
+        with _told(self.path):
+            self._write_part(self.path / "rounds.parquet", rounds)
+            write_text(self.path / "summary.json", json.dumps(summary, indent=2) + "\n")
+
     @staticmethod
     def _write_part(path: Path, table: Any) -> None:
         path.parent.mkdir(exist_ok=True)

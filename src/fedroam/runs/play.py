@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from fedroam.runs.folder import RunFolder
 from fedroam.runs.settings import Settings
 from fedroam.runs.summary import summarise
 from fedroam.runs.tables import read_rounds
+from fedroam.scheduling.certified.certify import certify
 from fedroam.simulation import Round, Simulation
 
 CHECKPOINT_S = 2.0
@@ -65,6 +66,7 @@ def play(
             "name": settings.name,
             "policy": settings.policy.name,
             "seed": settings.seed,
+            "payload_bit": float(simulation.ground.payload_bit[0]),
             **summarise(read_rounds(path), simulation.times_selected),
             **learnt,
         }
@@ -97,6 +99,7 @@ def _play_on(
     saved_s, accuracy = time.monotonic(), None
     try:
         for played in simulation.rounds(rounds=settings.stop.rounds, time_s=settings.stop.time_s):
+            played = _bounded(played, settings.record.certify)
             pending.append(played)
             if played.score:
                 accuracy = played.score.accuracy
@@ -118,6 +121,14 @@ def _play_on(
         )
         if is_whole:
             folder.save(pending, simulation.state(), record)
+
+
+def _bounded(played: Round, level: str) -> Round:
+    """The round with a proven lower limit of its length, where that is asked for."""
+    if level == "no":
+        return played
+    bound_s, _ = certify(played.problem, played.schedule, level=level)
+    return replace(played, bound_s=bound_s)
 
 
 def _progress(

@@ -33,7 +33,20 @@ def summarise(rounds: pa.Table, times_selected: Ints) -> dict[str, Any]:
         "rounds_missing_rho2": int(np.count_nonzero(rounds["n_lacking"].to_numpy())),
         "policy_wall_ms": float(1e3 * np.median(rounds["policy_wall_s"].to_numpy())),
     }
-    return summary | _learning(rounds) | {"rounds_sha256": sha256_of(rounds)}
+    return summary | gaps(rounds) | _learning(rounds) | {"rounds_sha256": sha256_of(rounds)}
+
+
+def gaps(rounds: pa.Table) -> dict[str, Any]:
+    """How far the rounds are from what is proven, where that was asked for."""
+    gap = rounds["gap"].drop_null().to_numpy()
+    if not gap.size:
+        return {}
+    return {
+        "certified_rounds": gap.size,
+        "mean_bound_s": float(rounds["bound_s"].drop_null().to_numpy().mean()),
+        "mean_gap": float(gap.mean()),
+        "worst_gap": float(gap.max()),
+    }
 
 
 def _learning(rounds: pa.Table) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fedroam.errors import ConfigError
+from fedroam.scheduling.certified.solution import gap_of
 from fedroam.simulation import Round
 
 MANY_USERS = 10_000
@@ -44,6 +45,9 @@ ROUND_COLUMNS = pa.schema(
 )
 MEASURED = ("policy_wall_s",)
 """Columns that depend on the machine and the hour; everything else is the same for a seed."""
+
+NOTES = ("bound_s", "gap")
+"""Columns that can be added afterwards (``fedroam certify``), and are no part of the digest."""
 
 USER_COLUMNS = pa.schema(
     {
@@ -85,6 +89,8 @@ def _round_row(played: Round) -> dict[str, object]:
         "station_s": verdict.station_s,
         "policy_wall_s": played.policy_wall_s,
     }
+    if played.bound_s is not None:
+        row["bound_s"], row["gap"] = played.bound_s, gap_of(played.length_s, played.bound_s)
     if learned:
         row["train_loss"] = float(learned.loss.mean()) if learned.loss.size else None
         row["n_refused"] = learned.n_refused
@@ -147,7 +153,7 @@ def sha256_of(table: pa.Table) -> str:
     """A digest of every value that the settings determine (not of measured wall times)."""
     digest = hashlib.sha256()
     for name in table.column_names:
-        if name in MEASURED:
+        if name in MEASURED + NOTES:
             continue
         digest.update(name.encode())
         column = table[name].combine_chunks()

@@ -41,6 +41,7 @@ class Round:
     position_m: Floats  # [U, 2] at the start
     policy_wall_s: float  # what the decision cost, in real seconds
     learned: TrainReport | None = None
+    bound_s: float | None = None  # no lawful schedule is shorter, where that was asked for
     score: Evaluation | None = None  # at the end of the round, where evaluation was due
 
     @property
@@ -159,8 +160,8 @@ class Simulation:
             verdict,
             self.motion.position_m,
             policy_wall_s,
-            learned,
-            score,
+            learned=learned,
+            score=score,
         )
         self._move_on(chosen, learned, end_s)
         return played

@@ -34,15 +34,15 @@ def sweep_selected(
     rng: np.random.Generator,
     *,
     n_selected: ArrayLike | None = None,
-    effort: float = 0.3,
+    effort: float = 0.1,
 ) -> Sweep:
     """
     T(K) with certificates: ``problem`` solved for every number of users ``n_selected``.
 
     None means all from the required ones to everyone in reach, or 200 of them, evenly spread.
-    Neighbours share prices and schedules: each search starts also from the next larger schedule with
-    its dearest user left out. A schedule for more users does for fewer, and a bound for fewer holds
-    for more, so both columns rise.
+    Neighbours share prices and schedules: each search starts also from the next larger schedule
+    with its dearest user left out. A schedule for more users does for fewer, and a bound for
+    fewer holds for more, so both columns rise.
     """
     counts = _counts(problem, n_selected)
     prices: Floats | None = None
