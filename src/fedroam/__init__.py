@@ -14,7 +14,6 @@ _HOMES = {
         "ContractError",
         "FedroamError",
         "InfeasibleError",
-        "StorageError",
     ),
     "fedroam.mobility": ("Mobility", "Motion", "RandomDirection", "RandomWaypoint", "Still"),
     "fedroam.radio": ("LinkDraws", "Radio", "UrbanMacro"),
@@ -22,15 +21,20 @@ _HOMES = {
     "fedroam.scheduling.interchange": ("read_problem", "write_problem"),
     "fedroam.scheduling.judge": ("Verdict", "judge"),
     "fedroam.scheduling.policies.best_station": ("All", "Random", "Uniform"),
+    "fedroam.scheduling.certified.bound": ("bound",),
+    "fedroam.scheduling.certified.certify": ("certify",),
+    "fedroam.scheduling.certified.sweep": ("sweep_selected",),
+    "fedroam.scheduling.policies.certified": ("Certified",),
     "fedroam.scheduling.policies.dagsa": ("Dagsa",),
+    "fedroam.scheduling.policies.exact": ("Exact",),
     "fedroam.scheduling.policies.fedcs": ("FedCS",),
     "fedroam.scheduling.problem": ("NO_STATION", "Policy", "Problem", "Schedule", "dense"),
+    "fedroam.runs": ("play", "read_rounds", "read_settings"),
     "fedroam.simulation": ("Fairness", "Round", "Scenario", "Simulation", "World"),
-    "fedroam.streams": ("stream",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
-__all__ = sorted(_HOME_OF)
+__all__ = sorted(_HOME_OF)  # noqa: PLE0605  (a list, by its only name)
 
 try:
     __version__ = version("fedroam")

@@ -138,12 +138,19 @@ def solve(
     certify: Annotated[
         str, typer.Option(metavar="prices|exact|no", help="How the bound is proven.")
     ] = "prices",
+    sweep_selected: Annotated[
+        bool,
+        typer.Option("--sweep-selected", help="The shortest round for every number of users."),
+    ] = False,
     out: Annotated[Optional[Path], typer.Option(help="Write the schedule to this .npz.")] = None,  # noqa: UP045
     json: Json = False,
 ) -> None:
     """Answer one problem: who trains, through which station, with how much bandwidth."""
-    from fedroam.cli.solving import solve_command
+    from fedroam.cli.solving import solve_command, sweep_command
 
+    if sweep_selected:
+        sweep_command(problem, seed, as_json=json)
+        return
     solve_command(
         problem, policy or "dagsa", seed, time_limit, sets or [], certify, out, as_json=json
     )

@@ -12,6 +12,7 @@ from fedroam.errors import ConfigError, StorageError, nearest
 from fedroam.runs.folder import aside
 from fedroam.runs.settings import assign, choice
 from fedroam.scheduling.certified.certify import LEVELS, certify
+from fedroam.scheduling.certified.sweep import sweep_selected
 from fedroam.scheduling.interchange import read_problem
 from fedroam.scheduling.judge import Verdict
 from fedroam.scheduling.policies.certified import Certified
@@ -67,6 +68,26 @@ def solve_command(
     print_table(policy_name, ("", "value"), [(k, _show(v)) for k, v in shown.items()])
     if not out:
         _print_schedule(problem, schedule, verdict)
+
+
+def sweep_command(file: Path, seed: int, *, as_json: bool) -> None:
+    """T(K): how long the round is for every number of users, with what is proven."""
+    problem = read_problem(file)
+    before_s = time.perf_counter()
+    sweep = sweep_selected(problem, stream(seed, "policy", problem.round))
+    wall_s = time.perf_counter() - before_s
+    columns = ("n_selected", "round_s", "bound_s", "gap")
+    if as_json:
+        lists = {name: getattr(sweep, name).tolist() for name in columns}
+        print_json({**lists, "wall_s": wall_s})
+        return
+    rows = [
+        (str(n), f"{round_s:.4f}", f"{bound_s:.4f}", f"{gap:.2%}")
+        for n, round_s, bound_s, gap in zip(
+            sweep.n_selected, sweep.round_s, sweep.bound_s, sweep.gap, strict=True
+        )
+    ]
+    print_table("", ("users", "round, s", "bound, s", "gap"), rows)
 
 
 def make_policy(name: str, assignments: list[str], time_limit_s: float | None) -> Any:
