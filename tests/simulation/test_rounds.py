@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from fedroam.comparison.compare import DEFAULT_POLICIES
 from fedroam.errors import ConfigError, ContractError, InfeasibleError
 from fedroam.mobility import Motion, RandomDirection, RandomWaypoint, Still
 from fedroam.radio import LinkDraws, UrbanMacro
@@ -19,6 +20,8 @@ from fedroam.streams import stream
 from strategies import same_arrays
 
 SMALL = World(users=12, stations=3)
+
+PAPERS = {name: POLICIES[name] for name in DEFAULT_POLICIES}
 
 
 def scenario(**changes):
@@ -91,13 +94,13 @@ def test_the_ground_is_drawn_once_and_unequal_bands_keep_their_sum():
 @pytest.mark.parametrize("mobility", [RandomDirection(turn_every="never"), RandomWaypoint()])
 def test_policies_under_one_seed_meet_the_same_world(mobility):
     """Users, stations, compute times, fading and timed walks are common; a walk is of its time."""
-    runs = {name: play(make(), mobility=mobility) for name, make in POLICIES.items()}
+    runs = {name: play(make(), mobility=mobility) for name, make in PAPERS.items()}
     (first, reference), *others = runs.values()
     for played, simulation in others:
         same_arrays(simulation.ground, reference.ground)
         np.testing.assert_array_equal(played[0].position_m, first[0].position_m)
         np.testing.assert_array_equal(played[0].problem.efficiency, first[0].problem.efficiency)
-    still = {name: play(make(), mobility=Still())[0] for name, make in POLICIES.items()}
+    still = {name: play(make(), mobility=Still())[0] for name, make in PAPERS.items()}
     for n in range(6):
         worth = [played[n].problem.efficiency for played in still.values()]
         for other in worth[1:]:
@@ -180,10 +183,10 @@ def test_an_empty_fedcs_round_lasts_its_threshold():
     assert all(one.verdict.lacking == 6 for one in played)
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", PAPERS)
 def test_bug_a_share_of_nobody_still_asks_for_somebody(name):
     """Found by review: with rho2 = 0 DAGSA and RS chose nobody in round 0 and were blamed."""
-    played, _ = play(POLICIES[name](), 3, fairness=Fairness(rho2=0.0))
+    played, _ = play(PAPERS[name](), 3, fairness=Fairness(rho2=0.0))
 
     assert [one.problem.min_selected for one in played] == [1, 1, 1]
     assert all(one.length_s > 0 for one in played)
@@ -346,7 +349,7 @@ def test_nonsense_is_refused(make, message):
 def test_dagsa_keeps_both_rules_and_baselines_break_rho1():
     """Over 40 rounds DAGSA never misses a required user; RS and FedCS do, and are told of."""
     missed = {
-        name: sum(r.verdict.missed.size for r in play(POLICIES[name](), 40)[0])
+        name: sum(r.verdict.missed.size for r in play(PAPERS[name](), 40)[0])
         for name in ("dagsa", "random", "fedcs-low", "all")
     }
 
