@@ -1,11 +1,11 @@
 """
 Local training on one core: the native trainer beside the best plain PyTorch loops.
 
-The contestants take turns in one process with one thread, and the best of several turns counts,
-so that whatever else the machine does hits all alike. The plain loops are given their pixels
-normalised and in the right layout; the trainers start from bytes. The share of the peak is useful
-multiply-adds (no input gradient for the first layer) over what a loop of nothing but independent
-vector multiply-adds reaches in the same run.
+The contestants take turns in one process with one thread; processor time counts, and of several
+turns the best, so that whatever else the machine does hits all alike. The plain loops are given
+their pixels normalised and in the right layout; the trainers start from bytes. The share of the
+peak is useful multiply-adds (no input gradient for the first layer) over what a loop of nothing but
+independent vector multiply-adds reaches in the same run.
 
     python benchmarks/trainers.py [--quick] [--only cnn]
 """
@@ -177,9 +177,9 @@ def best_s(contestants: dict[str, Callable[[], object]], turns: int) -> dict[str
     found = dict.fromkeys(contestants, np.inf)
     for _ in range(turns):
         for name, run in contestants.items():
-            start_s = time.perf_counter()
+            start_s = time.process_time()
             run()
-            found[name] = min(found[name], time.perf_counter() - start_s)
+            found[name] = min(found[name], time.process_time() - start_s)
     return found
 
 
