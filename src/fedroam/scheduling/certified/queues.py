@@ -60,9 +60,9 @@ def solve_fair(
     queue = queues(problem, quota)
     best, best_cost = _level(problem, proof, queue, problem.required, weight, rng, effort)
     order = _most_behind_first(problem, proof, queue)
-    for n_forced in np.unique(np.geomspace(1, order.size, _LEVELS).astype(np.int64)):
-        if order.size == 0:
-            break
+    n_behind = order.size
+    levels = np.geomspace(1, n_behind, _LEVELS).astype(np.int64) if n_behind else np.arange(0)
+    for n_forced in np.unique(levels):
         forced = problem.required.copy()
         forced[order[:n_forced]] = True
         asked = replace(problem, required=forced)

@@ -107,7 +107,7 @@ def round_and_improve(
 
 def kicks_of(core: Core, effort: float) -> int:
     """Restarts in each of the rounds: many where they cost nothing, some where they are dear."""
-    return int(np.ceil(effort * max(50_000 / core.size, 25)))
+    return int(np.ceil(effort * max(30_000 / core.size, 25)))
 
 
 def _search(
