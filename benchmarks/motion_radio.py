@@ -130,7 +130,7 @@ def play(package: str, what: str, users: int, stations: int, budget_s: float) ->
             step = crrm_stepper(users, stations, what)
     step()  # compiles, or fills caches
     times_s, end_s = [], time.perf_counter() + budget_s
-    while len(times_s) < 3 or time.perf_counter() < end_s:
+    while not times_s or time.perf_counter() < end_s:
         begin_s = time.perf_counter()
         step()
         times_s.append(time.perf_counter() - begin_s)
@@ -175,7 +175,7 @@ def main() -> None:
             name: partial(in_process, package, what, users, stations, budget_s)
             for name, (package, what, _, _) in CONTESTANTS.items()
         }
-        times = side_by_side.alternate(contestants, 1 if given.quick else 5)
+        times = side_by_side.alternate(contestants, 1 if given.quick else 3)
         for name, (_, _, target, note) in CONTESTANTS.items():
             what = f"motion and radio, {users} x {stations}"
             rows.append(side_by_side.row(what, name, times[name], target, note))

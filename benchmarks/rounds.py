@@ -142,7 +142,7 @@ def main() -> None:
         if chosen:
             contestants["Flower"] = partial(flower_s, users, chosen, flower_rounds)
         fedroam_s(users, stations, nearest, 3, [])  # compiles, or loads what was compiled
-        times = side_by_side.alternate(contestants, 1 if given.quick else 5 if users < 100 else 4)
+        times = side_by_side.alternate(contestants, 1 if given.quick else 5 if users < 100 else 3)
         cpu_ms = 1e3 * statistics.median(cpu_s)
         note = f"means of {n_rounds} rounds; {cpu_ms:.2f} ms of processor"
         rows.append(

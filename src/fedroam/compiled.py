@@ -4,3 +4,6 @@ from numba import njit
 
 kernel = njit(cache=True, nogil=True, error_model="numpy")
 """Decorator for a plain loop. No fastmath: the result is that of the text, step by step."""
+
+inlined = njit(cache=True, nogil=True, error_model="numpy", inline="always")
+"""The same for short kernels in hot loops: a call that takes records of arrays copies them all."""

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fedroam.arrays import Bools, Floats, Ints, Stations
-from fedroam.compiled import kernel
+from fedroam.compiled import inlined, kernel
 from fedroam.errors import ConfigError, InfeasibleError, nearest
 from fedroam.scheduling.bandwidth import share, wait_of
 from fedroam.scheduling.problem import NO_STATION, Problem, Schedule
@@ -252,7 +252,7 @@ def _best_link(view, user):  # type: ignore[no-untyped-def]
     return best
 
 
-@kernel
+@inlined
 def _place(view, groups, heaps, s, user, need):  # type: ignore[no-untyped-def]
     """Make ``user`` a member; stations whose best remaining user that was are asked again."""
     member = groups.start[s] + groups.n_members[s]
@@ -368,7 +368,7 @@ def _sink(groups, heaps, s, root):  # type: ignore[no-untyped-def]
     gain[root], user[root] = g, u
 
 
-@kernel
+@inlined
 def _best_remaining(view, groups, heaps, s):  # type: ignore[no-untyped-def]
     """The best user that ``s`` can still add, or -1."""
     if heaps.size[s] > 0:
