@@ -17,7 +17,10 @@ DEMO = {
         "test_fraction": 0.3,
         "local": {"local_epochs": 5, "lr": 0.05},
     },
-    "compare": {"policies": ["dagsa", "random", "uniform", "fedcs-high", "all"], "seeds": 3},
+    "compare": {
+        "policies": ["dagsa", "certified", "random", "uniform", "fedcs-high", "all"],
+        "seeds": 3,
+    },
 }
 
 NEXT = """\
@@ -35,7 +38,7 @@ def demo_command(out: Path, workers: int, *, as_json: bool) -> None:
     datasets.load("mnist")
     say(
         "50 users walk at 20 m/s among 8 stations and learn MNIST together (a tenth of it, 5 local"
-        " epochs);\nfive policies have 15 simulated seconds each, under 3 seeds"
+        " epochs);\nsix policies have 15 simulated seconds each, under 3 seeds"
     )
     comparison = play_with_bars(settings, out, workers)
     files = write_comparison(comparison, out)

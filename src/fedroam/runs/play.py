@@ -12,6 +12,7 @@ from fedroam.runs.folder import RunFolder
 from fedroam.runs.settings import Settings
 from fedroam.runs.summary import summarise
 from fedroam.runs.tables import read_rounds
+from fedroam.runs.tensorboard import event_writer
 from fedroam.scheduling.certified.certify import certify
 from fedroam.simulation import Round, Simulation
 
@@ -60,7 +61,8 @@ def play(
             )
             if (state := folder.load_state()) is not None:
                 simulation.restore(state)
-            _play_on(simulation, settings, folder, on_round)
+            with _events(settings, path, simulation.round) as write_events:
+                _play_on(simulation, settings, folder, on_round, write_events)
         learnt = {"weights_sha256": federation.weights_sha256} if federation else {}
         summary = {
             "name": settings.name,
@@ -86,11 +88,19 @@ def _federation(settings: Settings, workers: int) -> Any:
     )
 
 
+def _events(settings: Settings, path: Path, round: int) -> Any:
+    """Where each round is told to TensorBoard, if it is."""
+    if not settings.record.tensorboard:
+        return nullcontext(lambda played: None)
+    return event_writer(path / "tensorboard", round)
+
+
 def _play_on(
     simulation: Simulation,
     settings: Settings,
     folder: RunFolder,
     on_round: Callable[[Progress], None],
+    write_events: Callable[[Round], None],
 ) -> None:
     detail = settings.record.detail
     keep_users = settings.world.users <= USERS_KEPT_UP_TO if detail == "auto" else detail
@@ -104,6 +114,7 @@ def _play_on(
             if played.score:
                 accuracy = played.score.accuracy
                 folder.keep_if_best(accuracy, simulation)
+            write_events(played)
             on_round(_progress(simulation, settings, accuracy, played))
             if time.monotonic() - saved_s > CHECKPOINT_S:
                 # Taken out first: a save that is interrupted is not repeated half-done.

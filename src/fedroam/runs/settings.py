@@ -80,6 +80,7 @@ class Recording:
     detail: bool | Literal["auto"] = "auto"  # a row for every user; auto: up to 2,000 users
     problems: bool = False  # the problem itself, as a problem file
     certify: Literal["no", "prices", "exact"] = "no"  # a bound for every round's length
+    tensorboard: bool = False  # event files beside the tables
 
 
 @dataclass(frozen=True)
