@@ -7,6 +7,10 @@ import pytest
 
 from fedroam.comparison.compare import DEFAULT_POLICIES
 from fedroam.errors import ConfigError, ContractError, InfeasibleError
+from fedroam.learning.datasets import Synthetic
+from fedroam.learning.federation import Federation, LearningSettings
+from fedroam.learning.partition import Iid
+from fedroam.learning.records import LocalTraining
 from fedroam.mobility import Motion, RandomDirection, RandomWaypoint, Still
 from fedroam.radio import LinkDraws, UrbanMacro
 from fedroam.scheduling.bandwidth import share
@@ -363,3 +367,29 @@ def test_another_radio_can_be_put_in():
     played, _ = play(All(), 3, radio=UrbanMacro(fading="none"), mobility=Still())
 
     np.testing.assert_array_equal(played[0].problem.efficiency, played[2].problem.efficiency)
+
+
+def test_the_model_is_tested_when_due_and_after_the_last_round():
+    """Every third round, and the eighth because it is the last; by seconds likewise."""
+    how = LearningSettings(
+        dataset=Synthetic(n_train=200, n_test=50),
+        partition=Iid(),
+        model="logistic",
+        local=LocalTraining(local_epochs=1),
+    )
+    scenario = Scenario(World(users=10, stations=2))
+
+    def tested(evaluating, **stop):
+        with Federation(how, users=10, workers=0) as federation:
+            simulation = Simulation(
+                scenario, Random(), learner=federation, evaluating=evaluating, payload_bit=1e5
+            )
+            played = list(simulation.rounds(**stop))
+        return played, [p.round for p in played if p.score]
+
+    _, rounds = tested(Evaluating(every_rounds=3), rounds=8)
+    assert rounds == [2, 5, 7]
+    played, rounds = tested(Evaluating(every_s=1.0), time_s=3.5)
+    assert rounds[-1] == played[-1].round
+    crossed = [p.round for p in played if int(p.end_s) > int(p.start_s)]
+    assert set(rounds) == {*crossed, played[-1].round}

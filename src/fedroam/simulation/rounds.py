@@ -132,8 +132,13 @@ class Simulation:
             samples=self._samples,
         )
 
-    def step(self) -> Round:
-        """Play one round; the state moves on only if all of it succeeds."""
+    def step(self, *, rounds: int | None = None, time_s: float | None = None) -> Round:
+        """
+        Play one round; the state moves on only if all of it succeeds.
+
+        The model is tested when that is due, and after the last round: the one that reaches
+        ``rounds`` or ``time_s``.
+        """
         problem, when = self.pose(), f" in round {self.round}"
         before_s = time.perf_counter()
         schedule = ask(self.policy, problem, stream(self.seed, "policy", self.round), when)
@@ -150,7 +155,8 @@ class Simulation:
         if self.learner:
             self.is_between_rounds = False
             learned = self.learner.train(self.round, chosen)
-            if self.evaluating.is_due(self.round, self.now_s, end_s):
+            is_last = not _goes_on(self.round + 1, end_s, rounds, time_s)
+            if is_last or self.evaluating.is_due(self.round, self.now_s, end_s):
                 score = self.learner.evaluate()
         played = Round(
             self.round,
@@ -168,8 +174,8 @@ class Simulation:
 
     def rounds(self, *, rounds: int | None = None, time_s: float | None = None) -> Iterator[Round]:
         """Play until ``rounds`` have been played or the clock has reached ``time_s``."""
-        while (rounds is None or self.round < rounds) and (time_s is None or self.now_s < time_s):
-            yield self.step()
+        while _goes_on(self.round, self.now_s, rounds, time_s):
+            yield self.step(rounds=rounds, time_s=time_s)
 
     def _move_on(self, chosen: Ints, learned: TrainReport | None, end_s: float) -> None:
         times_selected, last_round = self.times_selected.copy(), self.last_round.copy()
@@ -223,6 +229,11 @@ class Simulation:
         self.motion = Motion(state["motion.position_m"], _under("motion.memory.", state))
         if self.learner:
             self.learner.restore(_under("learner.", state))
+
+
+def _goes_on(round: int, now_s: float, rounds: int | None, time_s: float | None) -> bool:
+    """There is time for ``round``, which would begin at ``now_s``."""
+    return (rounds is None or round < rounds) and (time_s is None or now_s < time_s)
 
 
 def ask(policy: Policy, problem: Problem, rng: np.random.Generator, when: str = "") -> Schedule:
