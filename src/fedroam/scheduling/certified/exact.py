@@ -55,7 +55,7 @@ def solve_exact(
     )
     if start is not None and (start_s := length_of(problem, start)) < round_s:
         link, round_s = start, start_s
-    link, round_s, bound_s, is_late = _close(problem, proof, link, round_s, end_s)
+    link, round_s, bound_s = _close(problem, proof, link, round_s, end_s)
     schedule = as_schedule(problem, link)
     round_s = round_length(problem, schedule)
     proven = gap_of(round_s, bound_s) <= OPTIMAL_GAP
@@ -71,35 +71,34 @@ def solve_exact(
 
 def _close(
     problem: Problem, proof: Bound, link: Ints, round_s: float, end_s: float
-) -> tuple[Ints, float, float, bool]:
+) -> tuple[Ints, float, float]:
     """
     Ask whether anything shorter exists, until nothing does or time is up.
 
-    The first question, at the schedule's own length, may take a third of the time; after that the
-    question is put half-way to the bound, where the answer is easier, and each "no" is a better
-    bound.
+    The first question, just below the schedule's own length, may take a third of the time. Where
+    that is too hard, it is asked half-way to the bound: each "no" is a better bound, each "yes" a
+    better schedule. What is left goes to the first question again.
     """
     bound_s = proof.bound_s
-    reach = _STEP  # how far below the schedule to ask
+    is_halving = is_last = False
     while gap_of(round_s, bound_s) > OPTIMAL_GAP:
         left_s = end_s - time.perf_counter()
         if left_s <= 0:
-            return link, round_s, bound_s, True
-        t = max(round_s * (1 - reach), bound_s)
-        answer = ask(problem, proof, t, left_s / 3)
+            break
+        t = (round_s + bound_s) / 2 if is_halving else max(round_s * (1 - _STEP), bound_s)
+        answer = ask(problem, proof, t, left_s if is_last else left_s / 3)
         if answer is None:
-            reach = max(2 * reach, gap_of(round_s, bound_s) / 2)
-            if round_s * (1 - reach) <= bound_s * (1 + OPTIMAL_GAP):
-                return link, round_s, bound_s, True
+            if is_last:
+                break
+            is_halving, is_last = not is_halving, is_halving
         elif not np.any(answer >= 0):
             bound_s = max(bound_s, t * (1 - 1e-12))
-            reach = max(_STEP, (1 - bound_s / round_s) / 2) if reach > _STEP else _STEP
         else:
             better_s = length_of(problem, answer)
             if not better_s < round_s:
-                return link, round_s, bound_s, True
+                break  # longer by the forgiven width only: nothing more can be decided
             link, round_s = answer, better_s
-    return link, round_s, bound_s, False
+    return link, round_s, bound_s
 
 
 def ask(problem: Problem, proof: Bound, t: float, time_limit_s: float) -> Ints | None:
