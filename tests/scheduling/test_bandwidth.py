@@ -85,6 +85,21 @@ def test_split_is_right_to_twelve_digits(kind):
         assert worst_error(bandwidth, exact_bandwidth) <= 1e-12
 
 
+def test_the_finish_is_right_where_early_users_take_nearly_all_of_the_band():
+    """The slowest user's share is then what rounding leaves of it; the finish stays exact."""
+    rng = np.random.default_rng(3)
+    for _ in range(40):
+        n = int(rng.integers(2, 10))
+        need, compute = 10.0 ** rng.uniform(0, 12, n), rng.uniform(0, 1e3, n)
+        compute[0] = 1e3
+        early_hz = (need[1:] / (1e3 - compute[1:])).sum()
+        capacity = early_hz * (1 + 10.0 ** rng.uniform(-9, -1))
+        bandwidth, finish = split_one(need, compute, capacity)
+        exact_bandwidth, exact_finish = exact_split(need, compute, capacity)
+        assert worst_error([finish], [exact_finish]) <= 1e-15
+        assert worst_error(bandwidth, exact_bandwidth) <= 1e-9
+
+
 def test_a_station_of_ten_thousand_users_is_split_to_twelve_digits():
     """The load at 1e-12 below and above the answer lies on either side of the band."""
     rng = np.random.default_rng(5)

@@ -61,6 +61,28 @@ def test_the_fast_search_chooses_what_the_transcription_chooses_at_the_papers_si
 
 
 @each_reading
+@pytest.mark.parametrize("selected", [0.2, 1.0])
+def test_the_fast_search_chooses_the_same_where_one_station_attracts_most(reading, selected):
+    """Stations take from none to nearly all users, more than a search for the best few expects."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        efficiency = rng.exponential(1.0, (150, 4)) * 100.0 ** -np.arange(4)
+        efficiency[rng.random((150, 4)) < 0.3] = 0.0
+        efficiency[:, 0] += 0.01
+        problem = dense(
+            efficiency,
+            compute_s=rng.uniform(0.1, 0.11, 150),
+            capacity_hz=np.array([1e6, 1e7, 1e8, 1e9]),
+            payload_bit=7e5,
+            required=rng.random(150) < 0.2,
+            min_selected=int(150 * selected),
+        )
+        np.testing.assert_array_equal(
+            ask(reading, problem, seed).station, transcribed(reading, problem, seed)
+        )
+
+
+@each_reading
 @given(problem=problems(), seed=st.integers(0, 100))
 def test_every_schedule_is_lawful_and_a_seed_gives_one(reading, problem, seed):
     """All required users and enough users take part, and a second call answers the same."""
