@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from fedroam.errors import ConfigError
+from fedroam.files import aside
 from fedroam.runs import RunFolder, parse, play, read_rounds, read_settings, read_users
-from fedroam.runs.folder import aside
 from fedroam.runs.summary import jain
 from fedroam.runs.tables import sha256_of
 from fedroam.scheduling.interchange import read_problem

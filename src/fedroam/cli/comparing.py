@@ -23,9 +23,9 @@ from fedroam.comparison import (
     paired,
     play_all,
 )
+from fedroam.files import aside
 from fedroam.plots import plot_accuracy, plot_round_lengths, save_figure
 from fedroam.runs import Progress, Settings, parse, read_rounds
-from fedroam.runs.folder import aside
 from fedroam.runs.settings import assign, read_table
 from fedroam.runs.summary import MARKS, mark_name
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from fedroam.cli.screen import print_json, print_table, say
 from fedroam.errors import ConfigError, StorageError, nearest
-from fedroam.runs.folder import aside
+from fedroam.files import aside
 from fedroam.runs.settings import assign, choice
 from fedroam.scheduling.certified.certify import LEVELS, certify
 from fedroam.scheduling.certified.sweep import sweep_selected

@@ -1,6 +1,5 @@
 """Arrays on disk, without pickle: a file is there whole or not at all."""
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedroam.errors import StorageError
+from fedroam.files import write_bytes
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -23,15 +23,9 @@ def save_arrays(
 
     # Contiguous arrays have at least one axis: single numbers get their shape back.
     content = {n: np.ascontiguousarray(a).reshape(np.shape(a)) for n, a in arrays.items()}
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with aside.open("wb") as file:
-            file.write(save(content, dict(notes) if notes else None))
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
+        write_bytes(path, save(content, dict(notes) if notes else None))
     except OSError as error:
-        aside.unlink(missing_ok=True)
         raise StorageError(f"cannot write {path}: {error}") from error
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from fedroam.errors import StorageError
-from fedroam.runs.folder import aside
+from fedroam.files import aside
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#8A8A8A")
 """Okabe and Ito's palette, which the colour-blind can tell apart; blue first."""

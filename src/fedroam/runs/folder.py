@@ -9,7 +9,6 @@ checkpoint is computed again, bit for bit.
 import contextlib
 import fcntl
 import json
-import os
 import platform
 import shutil
 import sys
@@ -22,6 +21,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from fedroam.errors import ConfigError, StorageError
+from fedroam.files import aside, write_text
 from fedroam.learning.checkpoints import load_arrays, save_arrays
 from fedroam.runs.settings import Settings, parse, read_table, to_table, to_toml
 from fedroam.runs.tables import parts_of, read_rounds, read_users, round_table, user_table
@@ -150,31 +150,6 @@ class RunFolder:
     def _drop_loose_ends(self) -> None:
         for temporary in self.path.rglob(".*.part"):
             temporary.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def aside(path: Path) -> Iterator[Path]:
-    """A path to write to; it takes the place of ``path`` when all went well."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        yield temporary
-        with temporary.open("rb") as file:
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        with contextlib.suppress(OSError):  # the folder itself may be what is wrong
-            temporary.unlink()
-
-
-def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all."""
-    with aside(path) as temporary:
-        temporary.write_bytes(data)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    write_bytes(path, text.encode())
 
 
 def versions() -> dict[str, str]:

@@ -5,9 +5,7 @@ Problem files: how other programs pose problems to fedroam, and read the ones it
 strictly: what is missing, unknown or of the wrong kind is named.
 """
 
-import contextlib
 import json
-import os
 import zipfile
 import zlib
 from dataclasses import fields
@@ -17,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from fedroam.errors import ConfigError, StorageError, nearest
+from fedroam.files import aside
 from fedroam.scheduling.problem import Problem
 
 NAMES = tuple(f.name for f in fields(Problem))
@@ -77,21 +76,16 @@ def write_problem(problem: Problem, path: Path) -> None:
     values = {name: np.asarray(getattr(problem, name)) for name in NAMES}
     if (problem.payload_bit == problem.payload_bit[0]).all():
         values["payload_bit"] = problem.payload_bit[0]
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
+        with aside(path) as temporary, temporary.open("wb") as file:
             if path.suffix == ".json":
                 lists = {name: _listed(value) for name, value in values.items()}
                 file.write(json.dumps(lists, allow_nan=False).encode())
             else:
                 np.savez_compressed(file, **values)  # type: ignore[arg-type]
-        temporary.replace(path)
     except OSError as error:
         raise StorageError(f"{path} cannot be written: {error.strerror or error}") from error
-    finally:
-        with contextlib.suppress(OSError):  # the folder itself may be what is wrong
-            temporary.unlink()
 
 
 def _read_npz(path: Path) -> dict[str, Any]:
