@@ -25,6 +25,7 @@ from fedroam.scheduling.certified.moves import OUT, best_long, best_short
 
 PINNED = -2
 LARGEST_EXPONENT = 600.0
+LOCAL = 100  # among more stations, random changes stay near the fullest one
 
 
 @kernel
@@ -226,23 +227,23 @@ def _descend(state, lists, grown, energy, row, stuck, alpha):  # type: ignore[no
 
 @kernel
 def _kick(state, lists, grown, stuck, draw):  # type: ignore[no-untyped-def]
-    """Two to five random changes: a user of the fullest station first, then any."""
+    """Two to five random changes, of a user of the fullest station first."""
     indptr, station, part, free, sorted_start, sorted_link, owner = state
     current, fill, head, after, before, entry = lists
     n_users = current.size
     n_changes = 2 + int(draw[0] * 4)
+    place = np.argmax(fill)
     for i in range(n_changes):
         u = int(draw[1 + 3 * i] * n_users)
-        if i == 0:
-            b = np.argmax(fill)
-            u, n = head[b], 0
+        if i == 0 or fill.size > LOCAL:
+            u, n = head[place], 0
             while u >= 0:
                 n += 1
                 u = after[u]
             if n == 0:
                 continue
-            u = head[b]
-            for _ in range(int(draw[1] * n)):
+            u = head[place]
+            for _ in range(int(draw[1 + 3 * i] * n)):
                 u = after[u]
         k = indptr[u] + int(draw[2 + 3 * i] * (indptr[u + 1] - indptr[u]))
         if not grown[k] < np.inf or part[k] > 0.7 or k == current[u] or current[u] == PINNED:
@@ -251,6 +252,7 @@ def _kick(state, lists, grown, stuck, draw):  # type: ignore[no-untyped-def]
         if current[u] >= 0:
             stuck[station[current[u]]] = False
             _put(u, k, state, lists)
+            place = station[k]
             continue
         # A newcomer: somebody at its station, or anywhere from a random place on, goes.
         start = int(draw[3 + 3 * i] * n_users)

@@ -83,7 +83,7 @@ def round_and_improve(
     latest = float(problem.compute_s[link >= 0].max())
     t = min(round_s, max(proof.bound_s * _FIRST_STRETCH, latest * 1.01))
     n_kicks, n_rounds = (
-        kicks_of(core, effort),
+        kicks_of(core, problem.n_stations, effort),
         6 if core.size <= 2_000 else 3 if core.size <= 20_000 else 1,
     )
     done = 0
@@ -105,9 +105,9 @@ def round_and_improve(
     return link, round_s
 
 
-def kicks_of(core: Core, effort: float) -> int:
+def kicks_of(core: Core, n_stations: int, effort: float) -> int:
     """Restarts in each of the rounds: many where they cost nothing, some where they are dear."""
-    return int(np.ceil(effort * max(30_000 / core.size, 25)))
+    return int(np.ceil(effort * max(30_000 / core.size, 25, n_stations / 2)))
 
 
 def _search(
