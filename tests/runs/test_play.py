@@ -11,7 +11,7 @@ from fedroam.errors import ConfigError
 from fedroam.files import aside
 from fedroam.runs import RunFolder, parse, play, read_rounds, read_settings, read_users
 from fedroam.runs.summary import jain
-from fedroam.runs.tables import sha256_of
+from fedroam.runs.tables import keep, sha256_of
 from fedroam.scheduling.interchange import read_problem
 from fedroam.scheduling.judge import judge
 from fedroam.simulation import Simulation
@@ -145,10 +145,10 @@ def test_rows_beyond_the_last_checkpoint_are_played_again(tmp_path):
     folder.begin(settings)
     simulation = Simulation(settings.scenario(), settings.policy.make())
     with folder.alone():
-        folder.save(list(simulation.rounds(rounds=7)), simulation.state(), (True, False))
-        late = list(simulation.rounds(rounds=12))
+        folder.save([keep(p, users=True) for p in simulation.rounds(rounds=7)], simulation.state())
+        late = [keep(p, users=True) for p in simulation.rounds(rounds=12)]
         state_after_7 = (tmp_path / "run" / "checkpoint.safetensors").read_bytes()
-        folder.save(late, simulation.state(), (True, False))
+        folder.save(late, simulation.state())
         (tmp_path / "run" / "checkpoint.safetensors").write_bytes(state_after_7)
 
     assert play(settings, tmp_path / "run")["rounds_sha256"] == whole["rounds_sha256"]

@@ -24,9 +24,16 @@ from fedroam.errors import ConfigError, StorageError
 from fedroam.files import aside, write_text
 from fedroam.learning.checkpoints import load_arrays, save_arrays
 from fedroam.runs.settings import Settings, parse, read_table, to_table, to_toml
-from fedroam.runs.tables import parts_of, read_rounds, read_users, round_table, user_table
+from fedroam.runs.tables import (
+    Kept,
+    parts_of,
+    read_rounds,
+    read_users,
+    round_table,
+    user_table,
+)
 from fedroam.scheduling.interchange import write_problem
-from fedroam.simulation import Round, Simulation
+from fedroam.simulation import Simulation
 
 TABLES = ("rounds", "users")
 
@@ -91,22 +98,18 @@ class RunFolder:
                     part.unlink()
         return state
 
-    def save(
-        self, played: Sequence[Round], state: dict[str, NDArray[Any]], record: tuple[bool, bool]
-    ) -> None:
-        """Keep the rounds since the last checkpoint, then the state after them."""
-        keep_users, keep_problems = record
+    def save(self, kept: Sequence[Kept], state: dict[str, NDArray[Any]]) -> None:
+        """Write the rounds since the last checkpoint, then the state after them."""
         with _told(self.path):
-            if played:
-                name = f"{played[0].round:08d}.parquet"
-                self._write_part(self.path / "rounds" / name, round_table(played))
-                if keep_users:
-                    self._write_part(self.path / "users" / name, user_table(played))
-                if keep_problems:
-                    for p in played:
-                        write_problem(
-                            p.problem, self.path / "problems" / f"round-{p.round:06d}.npz"
-                        )
+            if kept:
+                name = f"{kept[0].round:08d}.parquet"
+                self._write_part(self.path / "rounds" / name, round_table(kept))
+                if (users := user_table(kept)) is not None:
+                    self._write_part(self.path / "users" / name, users)
+            for k in kept:
+                if k.problem:
+                    file = self.path / "problems" / f"round-{k.round:06d}.npz"
+                    write_problem(k.problem, file)
         save_arrays(self.path / "checkpoint.safetensors", state)
 
     def keep_if_best(self, accuracy: float, simulation: Simulation) -> None:

@@ -11,7 +11,7 @@ from fedroam.learning.federation import Federation
 from fedroam.runs.folder import RunFolder
 from fedroam.runs.settings import Settings
 from fedroam.runs.summary import summarise
-from fedroam.runs.tables import read_rounds
+from fedroam.runs.tables import Kept, keep, read_rounds
 from fedroam.runs.tensorboard import event_writer
 from fedroam.scheduling.certified.certify import certify
 from fedroam.simulation import Round, Simulation
@@ -104,13 +104,12 @@ def _play_on(
 ) -> None:
     detail = settings.record.detail
     keep_users = settings.world.users <= USERS_KEPT_UP_TO if detail == "auto" else detail
-    record = (bool(keep_users), settings.record.problems)
-    pending: list[Round] = []
+    pending: list[Kept] = []
     saved_s, accuracy = time.monotonic(), None
     try:
         for played in simulation.rounds(rounds=settings.stop.rounds, time_s=settings.stop.time_s):
             played = _bounded(played, settings.record.certify)
-            pending.append(played)
+            pending.append(keep(played, users=bool(keep_users), problem=settings.record.problems))
             if played.score:
                 accuracy = played.score.accuracy
                 folder.keep_if_best(accuracy, simulation)
@@ -119,7 +118,7 @@ def _play_on(
             if time.monotonic() - saved_s > CHECKPOINT_S:
                 # Taken out first: a save that is interrupted is not repeated half-done.
                 rows, pending = pending, []
-                folder.save(rows, simulation.state(), record)
+                folder.save(rows, simulation.state())
                 saved_s = time.monotonic()
     finally:
         # Also after Ctrl-C or a policy's mistake: what has been played is kept.
@@ -131,7 +130,7 @@ def _play_on(
             )
         )
         if is_whole:
-            folder.save(pending, simulation.state(), record)
+            folder.save(pending, simulation.state())
 
 
 def _bounded(played: Round, level: str) -> Round:

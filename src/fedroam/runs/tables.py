@@ -6,7 +6,8 @@ lie in parts, written aside and renamed; they are joined when it ends.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 
 from fedroam.errors import ConfigError
 from fedroam.scheduling.certified.solution import gap_of
+from fedroam.scheduling.problem import Problem
 from fedroam.simulation import Round
 
 MANY_USERS = 10_000
@@ -63,9 +65,40 @@ USER_COLUMNS = pa.schema(
 )
 
 
-def round_table(played: Sequence[Round]) -> pa.Table:
+@dataclass(frozen=True, eq=False, slots=True)
+class Kept:
+    """
+    What a run keeps of one round until it is written.
+
+    Not the round itself: its links would be held for seconds, and at a million of them taking
+    fresh memory for every round costs more than the radio does.
+    """
+
+    round: int
+    row: Mapping[str, object]
+    users: pa.Table | None  # a row for each user, where they are kept
+    problem: Problem | None
+
+
+def keep(played: Round, *, users: bool = False, problem: bool = False) -> Kept:
+    """The rows of a round, and what else is to be kept of it."""
+    return Kept(
+        played.round,
+        _round_row(played),
+        _user_rows(played) if users else None,
+        played.problem if problem else None,
+    )
+
+
+def round_table(kept: Sequence[Kept]) -> pa.Table:
     """The rows of some rounds."""
-    return pa.Table.from_pylist([_round_row(p) for p in played], schema=ROUND_COLUMNS)
+    return pa.Table.from_pylist([k.row for k in kept], schema=ROUND_COLUMNS)
+
+
+def user_table(kept: Sequence[Kept]) -> pa.Table | None:
+    """The rows of all users in some rounds; None where users are not kept."""
+    tables = [k.users for k in kept if k.users is not None]
+    return pa.concat_tables(tables) if tables else None
 
 
 def _round_row(played: Round) -> dict[str, object]:
@@ -100,25 +133,21 @@ def _round_row(played: Round) -> dict[str, object]:
     return row
 
 
-def user_table(played: Sequence[Round]) -> pa.Table:
-    """The rows of all users in some rounds."""
-    tables = [
-        pa.table(
-            {
-                "round": np.full(p.problem.n_users, p.round),
-                "user": np.arange(p.problem.n_users, dtype=np.int32),
-                "x_m": p.position_m[:, 0],
-                "y_m": p.position_m[:, 1],
-                "is_required": p.problem.required,
-                "station": p.schedule.station,
-                "bandwidth_hz": p.schedule.bandwidth_hz,
-                "finish_s": p.verdict.finish_s,
-            },
-            schema=USER_COLUMNS,
-        )
-        for p in played
-    ]
-    return pa.concat_tables(tables)
+def _user_rows(played: Round) -> pa.Table:
+    n_users = played.problem.n_users
+    return pa.table(
+        {
+            "round": np.full(n_users, played.round),
+            "user": np.arange(n_users, dtype=np.int32),
+            "x_m": played.position_m[:, 0],
+            "y_m": played.position_m[:, 1],
+            "is_required": played.problem.required,
+            "station": played.schedule.station,
+            "bandwidth_hz": played.schedule.bandwidth_hz,
+            "finish_s": played.verdict.finish_s,
+        },
+        schema=USER_COLUMNS,
+    )
 
 
 def read_rounds(folder: Path) -> pa.Table:
