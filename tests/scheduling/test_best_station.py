@@ -101,6 +101,16 @@ def test_independent_coins_have_the_same_mean_and_break_the_rule_in_44_percent_o
     assert share == pytest.approx(0.4439, abs=5 * np.sqrt(0.25 / 4000))
 
 
+def test_bug_independent_coins_choose_too_few_where_some_users_are_out_of_reach():
+    """25 of 50 are asked for, 30 are within reach: the mean stays 25 (it was 15)."""
+    problem, policy = example(n_reachable=30), Random(independent=True)
+    rng = np.random.default_rng(3)
+    counts = np.array([policy(problem, rng).chosen.size for _ in range(2000)])
+
+    variance = 30 * (25 / 30) * (5 / 30)
+    assert counts.mean() == pytest.approx(25, abs=5 * np.sqrt(variance / 2000))
+
+
 def test_independent_coins_never_draw_nobody():
     """A round without users is drawn again."""
     problem, policy = example(n_users=3, n_reachable=3, min_selected=1), Random(independent=True)

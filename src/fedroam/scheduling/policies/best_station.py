@@ -71,7 +71,7 @@ def draw(problem: Problem, rng: np.random.Generator, independent: bool) -> Ints:
     if not independent:
         return rng.permutation(reachable)[: problem.min_selected]
     while True:  # nobody at all is not a round: draw again
-        users = reachable[rng.random(reachable.size) < problem.min_selected / problem.n_users]
+        users = reachable[rng.random(reachable.size) * reachable.size < problem.min_selected]
         if users.size or problem.min_selected == 0:
             return users
 
