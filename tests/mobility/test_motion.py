@@ -174,6 +174,7 @@ def test_waypoint_users_pause_where_they_arrive_and_gather_in_the_middle():
         (lambda: RandomDirection(np.nan), "speed_m_s is nan"),
         (lambda: RandomDirection(np.inf), "speed_m_s is inf"),
         (lambda: RandomDirection(1.0, 0.0), 'turn_every is 0.0, expected "round", "never" or'),
+        (lambda: RandomDirection(1.0, 1e-9), r"turn_every is 1e-09, .* or seconds >= 0\.001"),
         (lambda: RandomDirection(1.0, "sometimes"), "turn_every is 'sometimes'"),
         (lambda: RandomDirection(1.0, np.nan), "turn_every is nan"),
         (lambda: RandomWaypoint(0.0), r"slowest_m_s is 0\.0, expected > 0"),

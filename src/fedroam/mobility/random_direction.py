@@ -10,6 +10,9 @@ from fedroam.errors import require
 from fedroam.mobility.motion import Motion, reflect, scatter
 from fedroam.streams import Draw
 
+LEAST_S = 1e-3
+"""Between two turns: each is drawn for every user, so a round of 1e-9 s legs would never end."""
+
 
 @dataclass(frozen=True)
 class RandomDirection:
@@ -28,8 +31,8 @@ class RandomDirection:
     def __post_init__(self) -> None:
         require(0 <= self.speed_m_s < np.inf, "speed_m_s", self.speed_m_s, ">= 0")
         turn = self.turn_every
-        is_fine = turn in ("round", "never") if isinstance(turn, str) else 0 < turn < np.inf
-        require(is_fine, "turn_every", turn, '"round", "never" or a number of seconds > 0')
+        is_known = turn in ("round", "never") if isinstance(turn, str) else LEAST_S <= turn < np.inf
+        require(is_known, "turn_every", turn, f'"round", "never" or seconds >= {LEAST_S}')
 
     @property
     def follows_time(self) -> bool:
