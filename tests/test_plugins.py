@@ -53,6 +53,24 @@ def test_an_entry_point_of_another_package_is_found(here, monkeypatch):
         resolve("policies", "their", POLICIES)
 
 
+def test_bug_two_packages_that_claim_one_name_are_both_named(here, monkeypatch):
+    """Found by review: the last one won in silence; one package met twice is no quarrel."""
+    install(here, "theirs = stranger_18:Theirs\nalone = stranger_18:Theirs")
+    (here / "again").mkdir()
+    install(here / "again", "alone = stranger_18:Theirs")
+    rival = here / "rival-2.0.dist-info"
+    rival.mkdir()
+    (rival / "METADATA").write_text("Metadata-Version: 2.1\nName: rival\nVersion: 2.0\n")
+    (rival / "entry_points.txt").write_text("[fedroam.policies]\ntheirs = rival:Best\n")
+    monkeypatch.syspath_prepend(str(here / "again"))
+    monkeypatch.syspath_prepend(str(here))
+
+    message = "'theirs' is claimed by rival .rival:Best. and stranger-18 .stranger_18:Theirs."
+    with pytest.raises(ConfigError, match=message):
+        resolve("policies", "theirs", POLICIES)
+    assert resolve("policies", "alone", POLICIES).__name__ == "Theirs"
+
+
 def test_an_entry_point_that_cannot_be_loaded_is_told(here, monkeypatch):
     """Not passed over in silence."""
     install(here, "broken = stranger_18:Nothing")

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +24,22 @@ def resolve(
     module, colon, attribute = name.partition(":")
     if colon:
         return _load(family, name, module, attribute)
-    found = {point.name: point for point in entry_points(group=f"fedroam.{family}")}
-    if name in found:
+    found = entry_points(group=f"fedroam.{family}")
+    named = {(point.value, _owner(point)): point for point in found if point.name == name}
+    if len(named) > 1:
+        owners = " and ".join(sorted(f"{owner} ({value})" for value, owner in named))
+        raise ConfigError(f"{family}: {name!r} is claimed by {owners}; give module:Name")
+    for point in named.values():
         try:
-            return found[name].load()  # type: ignore[no-any-return]
+            return point.load()  # type: ignore[no-any-return]
         except Exception as error:
             raise ConfigError(f"{family}: cannot load {name!r}: {error}") from error
-    raise ConfigError(f"{family}: no {name!r}; {nearest(name, {*builtin, *found})}")
+    raise ConfigError(f"{family}: no {name!r}; {nearest(name, {*builtin, *found.names})}")
+
+
+def _owner(point: EntryPoint) -> str:
+    """The distribution that brings an entry point."""
+    return point.dist.name if point.dist else "an unnamed distribution"
 
 
 def _load(family: str, name: str, module: str, attribute: str) -> Callable[..., Any]:
