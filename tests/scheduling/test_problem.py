@@ -88,6 +88,11 @@ BAD = {
     "times short": ({"times_selected": [0]}, r"times_selected has shape \(1,\), expected 3"),
     "last_round real": ({"last_round": [0.5, 1, 2]}, "last_round holds float64, expected int64"),
     "last_loss short": ({"last_loss": [0.5, 1]}, r"last_loss has shape \(2,\), expected 3"),
+    "last_loss infinite": (
+        {"last_loss": [0.5, np.inf, np.nan]},
+        r"last_loss\[1\] is inf, expected a finite number, or nan where it is unknown",
+    ),
+    "last_loss minus infinite": ({"last_loss": [-np.inf, 1.0, 1.0]}, r"last_loss\[0\] is -inf"),
     "samples negative": ({"samples": [1, 1, -3]}, r"samples\[2\] is -3, expected >= 0"),
 }
 

@@ -46,7 +46,7 @@ class Problem:
     round: int = 0
     times_selected: Ints = field(default_factory=_unknown)  # [U] 0 where unknown
     last_round: Ints = field(default_factory=_unknown)  # [U] -1: never selected
-    last_loss: Floats = field(default_factory=_unknown)  # [U] nan: unknown
+    last_loss: Floats = field(default_factory=_unknown)  # [U] nan: unknown, never infinite
     samples: Ints = field(default_factory=_unknown)  # [U] 1 where unknown
 
     def __post_init__(self) -> None:
@@ -107,6 +107,7 @@ class Problem:
             self.required,
             self.times_selected,
             self.samples,
+            self.last_loss,
         )
         if flaw:
             name, expected = _FLAWS[flaw]
@@ -146,12 +147,13 @@ _FLAWS = {
     8: ("required", "false, since no station is within this user's reach"),
     9: ("times_selected", ">= 0"),
     10: ("samples", ">= 0"),
+    11: ("last_loss", "a finite number, or nan where it is unknown"),
 }
 
 
 @kernel
 def _first_flaw(  # type: ignore[no-untyped-def]
-    indptr, station, efficiency, compute_s, capacity_hz, payload_bit, required, times, samples
+    indptr, station, efficiency, compute_s, capacity_hz, payload_bit, required, times, samples, loss
 ):
     """The kind and the index of the first thing that is wrong, or (0, 0)."""
     n_users, n_stations = indptr.size - 1, capacity_hz.size
@@ -174,6 +176,8 @@ def _first_flaw(  # type: ignore[no-untyped-def]
             return 9, u
         if samples[u] < 0:
             return 10, u
+        if np.isinf(loss[u]):
+            return 11, u
         links = slice(indptr[u], indptr[u + 1])
         if _are_fine(station[links], efficiency[links], n_stations):
             continue
