@@ -1,15 +1,24 @@
 """One tree of errors, and messages that name the nearest right thing."""
 
 import pickle
+import re
+from pathlib import Path
 
 import pytest
 
+from fedroam import errors
+from fedroam.cli import app
 from fedroam.errors import (
     ConfigError,
     ContractError,
+    DamagedError,
+    DivergedError,
     FedroamError,
     InfeasibleError,
+    SourceError,
     StorageError,
+    TrainingError,
+    WorkerError,
     nearest,
     require,
 )
@@ -21,7 +30,12 @@ from fedroam.errors import (
         (ConfigError, ValueError),
         (ContractError, TypeError),
         (InfeasibleError, Exception),
+        (TrainingError, Exception),
+        (DivergedError, Exception),
+        (WorkerError, Exception),
         (StorageError, OSError),
+        (SourceError, StorageError),
+        (DamagedError, StorageError),
     ],
 )
 def test_every_error_is_of_the_tree_and_of_its_builtin_kind(kind, builtin):
@@ -33,6 +47,50 @@ def test_every_error_is_of_the_tree_and_of_its_builtin_kind(kind, builtin):
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is kind
     assert str(again) == "what happened"
+
+
+def test_the_tree_that_is_drawn_is_the_tree_that_there_is():
+    """Each error of the package is defined in this one file and listed at its top."""
+    package = Path(errors.__file__).parent
+    elsewhere = [
+        p for p in package.rglob("*.py") if re.search(r"^class \w+Error\(", p.read_text(), re.M)
+    ]
+    drawn = re.findall(r"^ *[*-] (\w+)", errors.__doc__, re.M)
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type)]
+    defined = [kind.__name__ for kind in kinds if issubclass(kind, errors.FedroamError)]
+
+    assert elsewhere == [package / "errors.py"]
+    assert sorted(drawn) == sorted(defined)
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        (ConfigError, 2),
+        (ContractError, 2),
+        (InfeasibleError, 2),
+        (TrainingError, 2),
+        (DivergedError, 2),
+        (WorkerError, 1),
+        (StorageError, 1),
+        (SourceError, 1),
+        (DamagedError, 1),
+    ],
+)
+def test_mistakes_of_the_users_are_exit_2_and_failures_of_ours_exit_1(
+    kind, code, monkeypatch, capsys
+):
+    """Whatever a command raises on purpose is one line on stderr."""
+
+    def command():
+        raise kind("what happened")
+
+    monkeypatch.setattr(app, "app", command)
+    with pytest.raises(SystemExit) as exit_:
+        app.main()
+
+    assert exit_.value.code == code
+    assert capsys.readouterr().err == "fedroam: what happened\n"
 
 
 @pytest.mark.parametrize(

@@ -190,6 +190,51 @@ def test_a_policy_that_misbehaves_is_named(
     assert message in one_line(fedroam("solve", problem_file, "-p", f"{own_policy}:{name}"), 2)
 
 
+PLUG_INS = """
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from fedroam import RandomDirection, UrbanMacro
+
+
+@dataclass(frozen=True)
+class Stumbles(RandomDirection):
+    def advance(self, motion, area_m, now_s, round, draw):
+        if round == 3 and Path("fail").exists():
+            raise RuntimeError("lost a shoe")
+        return super().advance(motion, area_m, now_s, round, draw)
+
+
+@dataclass(frozen=True)
+class Fades(UrbanMacro):
+    def efficiency(self, distance_m, draws):
+        worth = super().efficiency(distance_m, draws)
+        return worth * np.nan if draws.round == 3 and Path("fail").exists() else worth
+"""
+
+
+@pytest.mark.parametrize(
+    ("family", "name", "message"),
+    [
+        ("mobility", "Stumbles", "mobility Stumbles raised RuntimeError in round 2: lost a shoe"),
+        ("radio", "Fades", "radio Fades answered nan bit/s/Hz in round 3 for user 0"),
+    ],
+)
+def test_a_radio_or_mobility_that_misbehaves_is_named_and_the_folder_stays_usable(
+    fedroam, tmp_path, config, family, name, message
+):
+    """One line, exit 2; with the plug-in mended the same command ends the run."""
+    (tmp_path / f"plug_{family}.py").write_text(PLUG_INS)
+    arguments = [config, "--set", f"{family}=plug_{family}:{name}"]
+    (tmp_path / "fail").touch()
+
+    assert message in one_line(fedroam("run", *arguments), 2)
+    (tmp_path / "fail").unlink()
+    assert json.loads(fedroam("run", *arguments, "--json").out)["rounds"] == 5
+
+
 @pytest.mark.parametrize("name", DEFAULT_POLICIES)
 def test_solve_answers_a_problem(fedroam, tmp_path, problem_file, name):
     """The JSON has the documented keys, and its schedule takes as long as it says."""

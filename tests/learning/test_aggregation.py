@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedroam.errors import ConfigError, ContractError
+from fedroam.errors import ConfigError, ContractError, DivergedError
 from fedroam.learning.aggregation import (
     SERVERS,
     Adam,
     Average,
-    DivergedError,
     Momentum,
     WeightedMean,
     is_finite,

@@ -15,15 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedroam.errors import ConfigError, ContractError
+from fedroam.errors import ConfigError, ContractError, TrainingError, WorkerError
 from fedroam.learning import engine as engine_module
 from fedroam.learning.aggregation import WeightedMean
 from fedroam.learning.datasets import Synthetic
 from fedroam.learning.engine import (
     Engine,
     Given,
-    TrainingError,
-    WorkerError,
     _Shift,
     usable_cores,
 )

@@ -192,7 +192,7 @@ def test_a_radio_that_answers_the_wrong_shape_is_named():
         def efficiency(self, distance_m, draws):
             return np.array([1.0])
 
-    with pytest.raises(ContractError, match=r"OneNumber.efficiency answered shape \(1,\)"):
+    with pytest.raises(ContractError, match=r"radio OneNumber answered shape \(1,\)"):
         Reach(places(3, 0)).measure(OneNumber(), places(2, 1), 0, 0)
 
 

@@ -10,7 +10,7 @@ from fedroam.errors import ConfigError, ContractError, InfeasibleError
 from fedroam.learning.datasets import Synthetic
 from fedroam.learning.federation import Federation, LearningSettings
 from fedroam.learning.partition import Iid
-from fedroam.learning.records import LocalTraining
+from fedroam.learning.records import Evaluation, LocalTraining, TrainReport
 from fedroam.mobility import Motion, RandomDirection, RandomWaypoint, Still
 from fedroam.radio import LinkDraws, UrbanMacro
 from fedroam.scheduling.bandwidth import share
@@ -311,6 +311,94 @@ def test_a_mobility_that_leaves_the_area_is_named(place_m, after):
             simulation.step()
         assert simulation.round == 1
         assert simulation.times_selected.tolist() == [1] * 12
+
+
+@dataclass(frozen=True)
+class Drops(Still):
+    """Users who stay where they are, until the model fails."""
+
+    answer: object = None
+
+    def advance(self, motion, area_m, now_s, round, draw):
+        """Whatever the test wants."""
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (OSError("fell\nover"), r"^mobility Drops raised OSError in round 0: fell over \(test_"),
+        (None, "^mobility Drops answered a NoneType, expected a Motion$"),
+    ],
+)
+def test_bug_a_mobility_that_raises_is_named(answer, message):
+    """Found by review: its traceback was shown; it is the culprit, and no round is counted."""
+    simulation = Simulation(scenario(mobility=Drops(answer)), All())
+
+    with pytest.raises(ContractError, match=message):
+        simulation.step()
+    assert simulation.round == 0
+
+
+@dataclass(frozen=True)
+class Deaf:
+    """A radio that answers what the test wants."""
+
+    answer: object
+
+    def efficiency(self, distance_m, draws):
+        """One link is odd."""
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return np.where(np.arange(distance_m.size) == 4, self.answer, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (
+            KeyError("gain"),
+            r"^radio Deaf raised KeyError in round 0: 'gain' \(test_rounds.py:\d+\)$",
+        ),
+        (np.nan, "^radio Deaf answered nan bit/s/Hz in round 0 for user 1 and station 1, .* > 0$"),
+        (0.0, "^radio Deaf answered 0.0 bit/s/Hz in round 0 for user 1 and station 1"),
+        (-1.0, "^radio Deaf answered -1.0 bit/s/Hz"),
+        (np.inf, "^radio Deaf answered inf bit/s/Hz"),
+        ("loud", "^radio Deaf raised .*Error in round 0"),
+    ],
+)
+def test_bug_a_radio_that_misbehaves_is_named(answer, message):
+    """Found by review: a number that is none was said to be the problem's; it is the radio's."""
+    simulation = Simulation(scenario(radio=Deaf(answer)), All())
+
+    with pytest.raises(ContractError, match=message):
+        simulation.step()
+
+
+@dataclass(frozen=True)
+class Overflows:
+    """A learner whose losses are too large for a number; nothing is learnt."""
+
+    samples_per_user = np.ones(12, np.int64)
+
+    def train(self, round, users):
+        """Fit weights, infinite losses."""
+        loss = np.full(users.size, np.inf)
+        return TrainReport(users, loss, np.ones(users.size, np.int64), np.empty(0, np.int64))
+
+    def evaluate(self):
+        """All wrong."""
+        return Evaluation(1.0, np.zeros(2, np.int64), np.ones(2, np.int64))
+
+
+def test_a_loss_that_overflows_is_unknown_to_the_next_round():
+    """Problems refuse infinite losses, and a run must not break off for one."""
+    simulation = Simulation(scenario(), All(), learner=Overflows(), payload_bit=1e5)
+    simulation.step()
+
+    assert np.isnan(simulation.pose().last_loss).all()
 
 
 def test_evaluation_is_due_by_rounds_or_by_seconds():

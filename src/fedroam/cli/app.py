@@ -44,7 +44,7 @@ Level = Annotated[
 
 def main() -> None:
     """Run the command line; the one place where exceptions become exit codes."""
-    from fedroam.errors import FedroamError, StorageError
+    from fedroam.errors import FedroamError, StorageError, WorkerError
 
     try:
         app()
@@ -52,7 +52,7 @@ def main() -> None:
         if os.environ.get("FEDROAM_DEBUG"):
             raise
         print(f"fedroam: {error}", file=sys.stderr)
-        sys.exit(1 if isinstance(error, StorageError) else 2)
+        sys.exit(1 if isinstance(error, (StorageError, WorkerError)) else 2)
     except BrokenPipeError:  # the reader of our output has gone, e.g. `fedroam list | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)

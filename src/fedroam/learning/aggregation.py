@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fedroam.arrays import Floats, Floats32, Ints
 from fedroam.compiled import kernel
-from fedroam.errors import ContractError, FedroamError, require
+from fedroam.errors import ContractError, DivergedError, require
 
 State = dict[str, Floats]
 """What a server rule remembers between rounds: arrays by name, fit for a checkpoint."""
@@ -23,10 +23,6 @@ State = dict[str, Floats]
 
 _PART = 1 << 15
 """Numbers looked at together: what is made of them stays in the first-level cache."""
-
-
-class DivergedError(FedroamError):
-    """The global model has left the range of numbers."""
 
 
 class WeightedMean:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from fedroam.arrays import Bools, Floats, Floats32, Ints
-from fedroam.errors import ConfigError, FedroamError, require
+from fedroam.errors import ConfigError, FedroamError, TrainingError, WorkerError, require
 from fedroam.learning.partition import Partition
 from fedroam.learning.records import Dataset, Evaluation, LocalTraining, Trainer
 from fedroam.learning.sharing import PROCESSES, SharedDataset, reserve, share
@@ -73,14 +73,6 @@ class Batch:
 
 Take = Callable[[Batch], None]
 Taken = Callable[[Sequence[tuple[Task, int, Reply]]], None]
-
-
-class TrainingError(FedroamError):
-    """A trainer raised an exception; the message says for whom, the cause is the exception."""
-
-
-class WorkerError(FedroamError):
-    """Worker processes cannot be kept alive."""
 
 
 def usable_cores() -> int:

@@ -12,7 +12,7 @@ from scipy.spatial import KDTree
 
 from fedroam.arrays import Floats, Ints, Stations, freeze
 from fedroam.compiled import kernel
-from fedroam.errors import ContractError
+from fedroam.errors import ContractError, blame
 from fedroam.radio.draws import LinkDraws
 from fedroam.radio.model import Radio
 
@@ -60,14 +60,28 @@ class Reach:
             user = np.repeat(np.arange(first, last), self.width)
             distance_m = _distances(user_m[first:last], self.station_m, station[links], self.width)
             draws = LinkDraws(seed, round, user, station[links])
-            worth = radio.efficiency(distance_m, draws)
-            if np.shape(worth) != user.shape:
-                raise ContractError(
-                    f"{type(radio).__name__}.efficiency answered shape {np.shape(worth)}, "
-                    f"expected {user.shape}"
-                )
-            efficiency[links] = worth
+            efficiency[links] = _ask(radio, distance_m, draws)
         return Links(np.arange(n_users + 1) * self.width, station, efficiency)
+
+
+def _ask(radio: Radio, distance_m: Floats, draws: LinkDraws) -> Floats:
+    """The efficiencies, finite and positive; a plug-in may raise or answer anything."""
+    culprit, when = f"radio {type(radio).__name__}", f" in round {draws.round}"
+    try:
+        worth = np.asarray(radio.efficiency(distance_m, draws), np.float64)
+    except Exception as error:
+        raise blame(culprit, error, when) from error
+    if worth.shape != draws.user.shape:
+        raise ContractError(
+            f"{culprit} answered shape {worth.shape}{when}, expected {draws.user.shape}"
+        )
+    if not (worth.min() > 0.0 and worth.max() < np.inf):  # nan is carried along, and refused
+        i = int(np.argmin((worth > 0.0) & (worth < np.inf)))
+        raise ContractError(
+            f"{culprit} answered {worth[i]} bit/s/Hz{when} for user {draws.user[i]} and station "
+            f"{draws.station[i]}, {distance_m[i]:.6g} m apart, expected a finite number > 0"
+        )
+    return worth
 
 
 @kernel

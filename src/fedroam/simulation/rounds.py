@@ -6,20 +6,18 @@ any round and go on later, bit for bit.
 """
 
 import time
-import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedroam.arrays import Floats, Ints
-from fedroam.errors import ContractError, InfeasibleError, require
+from fedroam.errors import ContractError, InfeasibleError, blame, require
 from fedroam.learning.records import Evaluation, TrainReport
-from fedroam.mobility import Motion
+from fedroam.mobility import Mobility, Motion
 from fedroam.radio import Reach
 from fedroam.scheduling.fairness import least_selected, required_users
 from fedroam.scheduling.judge import Verdict, judge
@@ -100,8 +98,9 @@ class Simulation:
         self.now_s = 0.0
         self.is_between_rounds = True
         """False while, or after, a round broke off in the middle of training: nothing to save."""
-        self.motion: Motion = scenario.mobility.start(world.users, world.area_m, self._draw)
-        self._check_motion(self.motion)
+        self.motion: Motion = self._moved(
+            lambda mobility: mobility.start(world.users, world.area_m, self._draw)
+        )
         self.times_selected: Ints = np.zeros(world.users, np.int64)
         self.last_round: Ints = np.full(world.users, -1, np.int64)
         self.last_loss: Floats = np.full(world.users, np.nan)
@@ -183,19 +182,32 @@ class Simulation:
         times_selected[chosen] += 1
         last_round[chosen] = self.round
         if learned:
-            last_loss[learned.users] = learned.loss
-        motion = self.scenario.mobility.advance(
-            self.motion, self.scenario.world.area_m, end_s, self.round + 1, self._draw
+            # A loss may overflow where the weights do not: then it is as good as unknown.
+            last_loss[learned.users] = np.where(np.isfinite(learned.loss), learned.loss, np.nan)
+        area_m = self.scenario.world.area_m
+        motion = self._moved(
+            lambda mobility: mobility.advance(
+                self.motion, area_m, end_s, self.round + 1, self._draw
+            )
         )
-        self._check_motion(motion)
         # Nothing is called from here on, so that Ctrl-C comes before or after all of it.
         self.times_selected, self.last_round, self.last_loss = times_selected, last_round, last_loss
         self.round, self.now_s, self.motion = self.round + 1, end_s, motion
         self.is_between_rounds = True
 
-    def _check_motion(self, motion: Motion) -> None:
-        place_m, world = motion.position_m, self.scenario.world
-        name = type(self.scenario.mobility).__name__
+    def _moved(self, move: Callable[[Mobility], Motion]) -> Motion:
+        """What the mobility model answers; a plug-in may raise or answer anything."""
+        mobility, world = self.scenario.mobility, self.scenario.world
+        name = type(mobility).__name__
+        try:
+            motion = move(mobility)
+        except Exception as error:
+            raise blame(f"mobility {name}", error, f" in round {self.round}") from error
+        if not isinstance(motion, Motion):
+            raise ContractError(
+                f"mobility {name} answered a {type(motion).__name__}, expected a Motion"
+            )
+        place_m = motion.position_m
         if place_m.shape != (world.users, 2):
             raise ContractError(
                 f"mobility {name} gave places of shape {place_m.shape}, expected {(world.users, 2)}"
@@ -203,6 +215,7 @@ class Simulation:
         # min and max carry nan along, which compares false.
         if not (place_m.min() >= 0.0 and place_m.max() <= world.area_m):
             raise ContractError(f"mobility {name} left the area [0, {world.area_m}] m")
+        return motion
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything that the next round depends on, as arrays by name."""
@@ -245,11 +258,7 @@ def ask(policy: Policy, problem: Problem, rng: np.random.Generator, when: str = 
             f"policy {name_of(policy)} found no schedule{when}: {error}"
         ) from error
     except Exception as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        raise ContractError(
-            f"policy {name_of(policy)} raised {type(error).__name__}{when}: "
-            f"{' '.join(str(error).split())} ({Path(last.filename).name}:{last.lineno})"
-        ) from error
+        raise blame(f"policy {name_of(policy)}", error, when) from error
     if not isinstance(schedule, Schedule):
         raise ContractError(
             f"policy {name_of(policy)} answered a {type(schedule).__name__}{when}, "

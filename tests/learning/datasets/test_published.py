@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fedroam.errors import ConfigError, StorageError
+from fedroam.errors import ConfigError, SourceError, StorageError
 from fedroam.learning.datasets import cache, check, get, load
-from fedroam.learning.datasets.sources import Folder, SourceError
+from fedroam.learning.datasets.sources import Folder
 from learning import tiny
 
 TESTS = Path(__file__).parents[2]

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from fedroam.errors import SourceError
 from fedroam.learning.datasets import patience as patience_module
 from fedroam.learning.datasets.patience import patience
 from fedroam.learning.datasets.sources import (
     DebianPackage,
     Download,
     NpmPackage,
-    SourceError,
 )
 
 

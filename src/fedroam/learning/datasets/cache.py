@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from fedroam.arrays import Bytes
-from fedroam.errors import StorageError
+from fedroam.errors import DamagedError
 from fedroam.learning.datasets.layouts import Arrays
 
 PARTS = ("train_x", "train_y", "test_x", "test_y")
@@ -40,10 +40,6 @@ class Note:
     mean: tuple[float, ...]
     std: tuple[float, ...]
     source: str
-
-
-class DamagedError(StorageError):
-    """The cached files are not what was written; they are to be fetched again."""
 
 
 def home() -> Path:

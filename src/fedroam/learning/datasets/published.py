@@ -8,11 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
 
-from fedroam.errors import StorageError, require
+from fedroam.errors import DamagedError, SourceError, StorageError, require
 from fedroam.learning.datasets import cache
 from fedroam.learning.datasets.layouts import Arrays, Layout, find
 from fedroam.learning.datasets.patience import patience
-from fedroam.learning.datasets.sources import Download, Folder, Source, SourceError
+from fedroam.learning.datasets.sources import Download, Folder, Source
 from fedroam.learning.records import Dataset
 
 log = logging.getLogger(__name__)
@@ -177,7 +177,7 @@ class Published:
             (self.n_test,),
         )
         if note.shapes != shapes or (self.sha256 and note.sha256 != self.sha256):
-            raise cache.DamagedError("these are other data than the published ones")
+            raise DamagedError("these are other data than the published ones")
 
     def _fetch(self, folder: str | Path | None) -> str:
         refusals = []

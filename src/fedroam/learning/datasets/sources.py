@@ -17,15 +17,11 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Protocol
 
-from fedroam.errors import StorageError
+from fedroam.errors import SourceError
 
 CONNECT_S = 8.0
 COMMAND_S = 900.0
 CHUNK = 1 << 20
-
-
-class SourceError(StorageError):
-    """A source has nothing to give; the next one is asked."""
 
 
 class Source(Protocol):
