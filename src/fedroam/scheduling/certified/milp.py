@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csc_array
 
 from fedroam.arrays import Bools, Floats, Ints
 from fedroam.errors import ConfigError
@@ -72,17 +71,10 @@ def _solver(time_limit_s: float) -> Any:
 def _model(packing: Packing, highspy: Any) -> Any:
     """Columns are arcs; rows are the stations, then the users, then the number of users."""
     n_arcs, n_users = packing.user.size, packing.must.size
-    arcs = np.arange(n_arcs)
-    rows = np.concatenate(
-        [
-            packing.station,
-            packing.n_stations + packing.user,
-            np.full(n_arcs, packing.n_stations + n_users),
-        ]
-    )
-    values = np.concatenate([packing.part, np.ones(2 * n_arcs)])
+    everyone = np.full(n_arcs, packing.n_stations + n_users)
+    rows = np.stack([packing.station, packing.n_stations + packing.user, everyone], axis=1)
+    values = np.stack([packing.part, np.ones(n_arcs), np.ones(n_arcs)], axis=1)
     n_rows = packing.n_stations + n_users + 1
-    matrix = csc_array((values, (rows, np.tile(arcs, 3))), (n_rows, n_arcs))
     lp = highspy.HighsLp()
     lp.num_col_, lp.num_row_ = n_arcs, n_rows
     lp.col_cost_ = np.zeros(n_arcs)  # any packing will do
@@ -91,8 +83,8 @@ def _model(packing: Packing, highspy: Any) -> Any:
         [np.full(packing.n_stations, -np.inf), packing.must.astype(float), [packing.n_selected]]
     )
     lp.row_upper_ = np.concatenate([np.ones(packing.n_stations), np.ones(n_users), [np.inf]])
-    lp.a_matrix_.start_ = matrix.indptr
-    lp.a_matrix_.index_ = matrix.indices
-    lp.a_matrix_.value_ = matrix.data
+    lp.a_matrix_.start_ = 3 * np.arange(n_arcs + 1)
+    lp.a_matrix_.index_ = rows.ravel()
+    lp.a_matrix_.value_ = values.ravel()
     lp.integrality_ = [highspy.HighsVarType.kInteger] * n_arcs
     return lp

@@ -8,8 +8,6 @@ stations, plus one coupling of all of them through the users left out.
 """
 
 import numpy as np
-from scipy.sparse import coo_matrix, diags_array
-from scipy.sparse.linalg import LinearOperator, cg
 
 from fedroam.arrays import Floats, Stations
 from fedroam.compiled import kernel
@@ -149,13 +147,21 @@ def _laplacian_solve(
     graph which the users left out make of all stations, plus a little damping.
     """
     n, total = spent.size, max(float(edge.sum()), 1e-300)
-    pulls = coo_matrix((pull, (a, b)), (n, n)).tocsr()
-    pulls = pulls + pulls.T
-    diagonal = np.asarray(pulls.sum(axis=1)).ravel() + edge + 1e-3 * spent
+    diagonal = edge + 1e-3 * spent
+    diagonal += np.zeros(n) + np.bincount(a, pull, n)  # floats, also where there is no pull
+    diagonal += np.bincount(b, pull, n)
     if n <= _DENSE_STATIONS:
-        matrix = np.diag(diagonal) - pulls.toarray() - np.outer(edge, edge / total)
-        return np.linalg.solve(matrix, pressure)
-    laplacian = (diags_array(diagonal) - pulls).tocsr()
+        pulls = np.zeros(n * n) + np.bincount(a.astype(np.int64) * n + b, pull, n * n)
+        square = pulls.reshape(n, n)
+        matrix = np.diag(diagonal) - square - square.T - np.outer(edge, edge / total)
+        return np.asarray(np.linalg.solve(matrix, pressure), np.float64)
+    # Loading these takes as long as the rest of the program; few problems need them.
+    from scipy.sparse import coo_matrix, diags_array
+    from scipy.sparse.linalg import LinearOperator, cg
+
+    sparse = coo_matrix((pull, (a, b)), (n, n)).tocsr()
+    sparse = sparse + sparse.T
+    laplacian = (diags_array(diagonal) - sparse).tocsr()
 
     def apply(x: Floats) -> Floats:
         return laplacian @ x - edge * (float(edge @ x) / total)
