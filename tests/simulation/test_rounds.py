@@ -382,6 +382,7 @@ class Overflows:
     """A learner whose losses are too large for a number; nothing is learnt."""
 
     samples_per_user = np.ones(12, np.int64)
+    label_histograms = np.ones((12, 1), np.int64)
 
     def train(self, round, users):
         """Fit weights, infinite losses."""

@@ -65,7 +65,7 @@ def problem_from(values: dict[str, Any]) -> Problem:
     for name in SCALARS:
         if name in values:
             values[name] = _whole_number(name, values[name])
-    for name in ("times_selected", "last_round", "last_loss", "samples"):
+    for name in ("times_selected", "last_round", "last_loss", "samples", "label_counts"):
         if name in values and not np.size(values[name]):
             raise ConfigError(f"{name} is empty, expected one number a user (or leave it out)")
     return Problem(**values)
@@ -74,6 +74,8 @@ def problem_from(values: dict[str, Any]) -> Problem:
 def write_problem(problem: Problem, path: Path) -> None:
     """Write a problem file, whole or not at all; ``.json`` by its ending, else ``.npz``."""
     values = {name: np.asarray(getattr(problem, name)) for name in NAMES}
+    if not problem.label_counts.size:
+        del values["label_counts"]
     if (problem.payload_bit == problem.payload_bit[0]).all():
         values["payload_bit"] = problem.payload_bit[0]
     try:

@@ -48,6 +48,7 @@ class Problem:
     last_round: Ints = field(default_factory=_unknown)  # [U] -1: never selected
     last_loss: Floats = field(default_factory=_unknown)  # [U] nan: unknown, never infinite
     samples: Ints = field(default_factory=_unknown)  # [U] 1 where unknown
+    label_counts: Ints = field(default_factory=_unknown)  # [U, C] of each class; C = 0: unknown
 
     def __post_init__(self) -> None:
         indptr = as_array("indptr", self.indptr, np.int64, (None,))
@@ -79,6 +80,8 @@ class Problem:
                 if np.size(value)
                 else np.full(n_users, unknown, dtype)
             )
+        counts = self.label_counts if np.size(self.label_counts) else np.empty((n_users, 0), int)
+        arrays["label_counts"] = as_array("label_counts", counts, np.int64, (n_users, None))
         for name, value in arrays.items():
             object.__setattr__(self, name, value)
         self._refuse_flaws()
@@ -97,6 +100,8 @@ class Problem:
             f"0..{self.n_users}",
         )
         require(self.round >= 0, "round", self.round, ">= 0")
+        least = self.label_counts.min(initial=0)
+        require(least >= 0, "label_counts", int(least), "no number below 0")
         flaw, index = _first_flaw(
             self.indptr,
             self.station,

@@ -17,6 +17,11 @@ class Learner(Protocol):
         """``[U]``."""
         ...
 
+    @property
+    def label_histograms(self) -> Ints:
+        """``[U, C]`` how many samples of each class each user holds."""
+        ...
+
     def train(self, round: int, users: Ints) -> TrainReport:
         """Let ``users`` train and average what they send."""
         ...

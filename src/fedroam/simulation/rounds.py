@@ -105,6 +105,7 @@ class Simulation:
         self.last_round: Ints = np.full(world.users, -1, np.int64)
         self.last_loss: Floats = np.full(world.users, np.nan)
         self._samples = learner.samples_per_user if learner else np.ones(world.users, np.int64)
+        self._labels = learner.label_histograms if learner else np.zeros((world.users, 0), np.int64)
 
     def pose(self) -> Problem:
         """The problem of the present round."""
@@ -129,6 +130,7 @@ class Simulation:
             last_round=self.last_round.copy(),
             last_loss=self.last_loss.copy(),
             samples=self._samples,
+            label_counts=self._labels,
         )
 
     def step(self, *, rounds: int | None = None, time_s: float | None = None) -> Round:
