@@ -1,7 +1,7 @@
 """
 All benchmarks, one after another; tables on the screen, files under ``docs/results/benchmarks``.
 
-    python benchmarks/run_all.py [--quick]     (quick: a minute, files under benchmarks/out only)
+    python benchmarks/run_all.py [--quick]     (quick: minutes, files under benchmarks/out only)
 """
 
 import subprocess
@@ -9,7 +9,15 @@ import sys
 
 import side_by_side
 
-SCRIPTS = ("rounds.py", "dagsa.py", "scale.py", "motion_radio.py")
+SCRIPTS = (
+    "rounds.py",
+    "dagsa.py",
+    "scale.py",
+    "motion_radio.py",
+    "trainers.py",
+    "learning.py",
+    "certified.py",
+)
 
 
 def main() -> None:
@@ -18,6 +26,8 @@ def main() -> None:
         command = [sys.executable, side_by_side.HERE / script, *sys.argv[1:]]
         if subprocess.run(command, check=False).returncode:
             failed.append(script)
+    if "--quick" not in sys.argv:
+        subprocess.run([sys.executable, side_by_side.HERE / "tables.py"], check=True)
     if failed:
         raise SystemExit(f"failed: {', '.join(failed)}")
 

@@ -5,7 +5,7 @@ PyTorch is imported here, nowhere else, and only when a trainer is used. What tr
 vector is every parameter, then every floating-point buffer (such as the running means of batch
 normalisation), so buffers are averaged with the weights. Other buffers (counters) start anew in
 each training. A step is autograd and one fused update, in channels_last: the fastest of the plain
-loops that were measured (docs/decisions/native-trainer.md).
+loops that were measured (docs/decisions/0005-native-trainer.md).
 """
 
 from collections import OrderedDict
