@@ -12,14 +12,15 @@ from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import njit, types
-from numba.core import cgutils
+from numba.core import cgutils, config
 from numba.core.codegen import get_host_cpu_features
 from numba.extending import intrinsic, models, register_model
 
 # Kernels are called by kernels only; ways in for Python would double the time to compile them.
 kernel = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
-_features = get_host_cpu_features()
+# What Numba compiles for: the processor here, unless NUMBA_CPU_FEATURES says otherwise.
+_features = (config.CPU_FEATURES or get_host_cpu_features()).split(",")
 # Samples that a vector holds. Binaries are cached per kind of CPU, so this may be frozen here.
 LANES = 16 if "+avx512f" in _features else 8 if "+avx" in _features else 4
 _FEW = 2 if LANES == 8 else 4  # 16 registers hold 2 x 4 sums, 32 registers 4 x 4
