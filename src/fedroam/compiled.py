@@ -7,3 +7,8 @@ kernel = njit(cache=True, nogil=True, error_model="numpy")
 
 inlined = njit(cache=True, nogil=True, error_model="numpy", inline="always")
 """The same for short kernels in hot loops: a call that takes records of arrays copies them all."""
+
+part = njit(
+    cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True
+)
+"""The same for a loop that only kernels call: without ways in from Python it compiles faster."""

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fedroam.arrays import Bools, Floats, Ints, Stations
-from fedroam.compiled import inlined, kernel
+from fedroam.compiled import inlined, kernel, part
 from fedroam.errors import ConfigError, InfeasibleError, nearest
 from fedroam.scheduling.bandwidth import share, wait_of
 from fedroam.scheduling.problem import NO_STATION, Problem, Schedule
@@ -138,7 +138,7 @@ def _answer(  # type: ignore[no-untyped-def]
     return _search(view, required, shuffled, min_selected, only_raise, overshoot, rng)
 
 
-@kernel
+@part
 def _search(view, required, shuffled, min_selected, only_raise, overshoot, rng):  # type: ignore[no-untyped-def]
     """The two loops of Algorithm 1; ``shuffled`` is the required users in random order."""
     n_users, n_stations, n_links = required.size, view.capacity_hz.size, view.station.size
@@ -193,7 +193,7 @@ def _search(view, required, shuffled, min_selected, only_raise, overshoot, rng):
     return groups.chosen, n_selected
 
 
-@kernel
+@part
 def _scan(view, groups, heaps, threshold, room):  # type: ignore[no-untyped-def]
     """Each station in turn adds its best remaining users while it keeps the threshold."""
     limit, added = threshold * (1.0 + SLACK), 0
@@ -216,14 +216,14 @@ def _scan(view, groups, heaps, threshold, room):  # type: ignore[no-untyped-def]
     return added
 
 
-@kernel
+@part
 def _demand(need, compute, limit):  # type: ignore[no-untyped-def]
     """The bandwidth that a user needs to finish by ``limit``."""
     time = limit - compute
     return need / time if time > 0.0 else np.inf
 
 
-@kernel
+@part
 def _load(groups, s, limit):  # type: ignore[no-untyped-def]
     """The bandwidth that the members of ``s`` need to finish by ``limit``."""
     load = 0.0
@@ -232,7 +232,7 @@ def _load(groups, s, limit):  # type: ignore[no-untyped-def]
     return load
 
 
-@kernel
+@part
 def _finish_of(view, groups, s):  # type: ignore[no-untyped-def]
     """T(S_k) of the paper."""
     members = slice(groups.start[s], groups.start[s] + groups.n_members[s])
@@ -242,7 +242,7 @@ def _finish_of(view, groups, s):  # type: ignore[no-untyped-def]
     return slowest + wait
 
 
-@kernel
+@part
 def _best_link(view, user):  # type: ignore[no-untyped-def]
     """The user's link to its best station (the first of equals)."""
     best = view.indptr[user]
@@ -266,7 +266,7 @@ def _place(view, groups, heaps, s, user, need):  # type: ignore[no-untyped-def]
             groups.refused_at[view.station[link]] = 0.0
 
 
-@kernel
+@part
 def _starts(view):  # type: ignore[no-untyped-def]
     """Where each station's part begins in arrays that have one place for each link."""
     start = np.zeros(view.capacity_hz.size + 1, np.int64)
@@ -277,7 +277,7 @@ def _starts(view):  # type: ignore[no-untyped-def]
     return start
 
 
-@kernel
+@part
 def _offer_best(view, groups, heaps):  # type: ignore[no-untyped-def]
     """Heaps of every station's best waiting users, all above one gain each."""
     heaps.size[:] = 0
@@ -291,7 +291,7 @@ def _offer_best(view, groups, heaps):  # type: ignore[no-untyped-def]
     _heapify(groups, heaps)
 
 
-@kernel
+@part
 def _offer_rest(view, groups, heaps):  # type: ignore[no-untyped-def]
     """The waiting users that were left out so far go into the heaps."""
     for user in range(heaps.waiting.size):
@@ -303,7 +303,7 @@ def _offer_rest(view, groups, heaps):  # type: ignore[no-untyped-def]
     _heapify(groups, heaps)
 
 
-@kernel
+@part
 def _cuts(view, waiting):  # type: ignore[no-untyped-def]
     """
     For each station a gain that only its best candidates reach; 0 where all are few enough.
@@ -334,21 +334,21 @@ def _cuts(view, waiting):  # type: ignore[no-untyped-def]
     return cut
 
 
-@kernel
+@part
 def _append(groups, heaps, s, gain, user):  # type: ignore[no-untyped-def]
     place = groups.start[s] + heaps.size[s]
     heaps.gain[place], heaps.user[place] = gain, user
     heaps.size[s] += 1
 
 
-@kernel
+@part
 def _heapify(groups, heaps):  # type: ignore[no-untyped-def]
     for s in range(heaps.size.size):
         for root in range(heaps.size[s] // 2 - 1, -1, -1):
             _sink(groups, heaps, s, root)
 
 
-@kernel
+@part
 def _sink(groups, heaps, s, root):  # type: ignore[no-untyped-def]
     """Move one entry down to where it belongs: by gain, then by the lower user."""
     first, size = groups.start[s], heaps.size[s]
@@ -379,7 +379,7 @@ def _best_remaining(view, groups, heaps, s):  # type: ignore[no-untyped-def]
     return _next_remaining(view, groups, heaps, s)
 
 
-@kernel
+@part
 def _next_remaining(view, groups, heaps, s):  # type: ignore[no-untyped-def]
     """The same, where the top of the heap is gone; users that others took are dropped."""
     while True:
@@ -392,7 +392,7 @@ def _next_remaining(view, groups, heaps, s):  # type: ignore[no-untyped-def]
         _offer_rest(view, groups, heaps)
 
 
-@kernel
+@part
 def _drop_taken(groups, heaps, s):  # type: ignore[no-untyped-def]
     first = groups.start[s]
     while heaps.size[s] > 0 and not heaps.waiting[heaps.user[first]]:
@@ -403,14 +403,14 @@ def _drop_taken(groups, heaps, s):  # type: ignore[no-untyped-def]
             _sink(groups, heaps, s, 0)
 
 
-@kernel
+@part
 def _need_of_best(view, groups, heaps, s):  # type: ignore[no-untyped-def]
     """What the user on top of the heap needs at ``s``, in Hz s."""
     first = groups.start[s]
     return view.payload_bit[heaps.user[first]] / heaps.gain[first]
 
 
-@kernel
+@part
 def _is_exhausted(view, groups, heaps):  # type: ignore[no-untyped-def]
     """No station can add anybody."""
     for s in range(heaps.size.size):
