@@ -244,7 +244,7 @@ def _relu_last(layers: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
 
 def _build_user_module(source: UserModule) -> Any:
     torch = import_torch()
-    factory = resolve("models", source.factory, MODELS)
+    factory = resolve("model", source.factory, MODELS)
     offered = {
         "channels": source.channels,
         "side": source.side,

@@ -49,5 +49,5 @@ def trainer_for(
 
     ``model`` is a key of MODELS or the ``package.module:factory`` of a ``torch.nn.Module``.
     """
-    make = resolve("trainers", trainer, TRAINERS)
+    make = resolve("trainer", trainer, TRAINERS)
     return cast(Trainer, make(model, dataset, device))

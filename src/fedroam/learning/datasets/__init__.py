@@ -44,7 +44,7 @@ def recipe(dataset: str | Recipe) -> Recipe:
     """The recipe that ``dataset`` names, or ``dataset`` itself."""
     if not isinstance(dataset, str):
         return dataset
-    made: Recipe = resolve("datasets", dataset, DATASETS)()
+    made: Recipe = resolve("dataset", dataset, DATASETS)()
     return made
 
 
