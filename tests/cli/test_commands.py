@@ -352,6 +352,46 @@ def test_bad_input_to_compare_is_one_line_and_exit_2(fedroam, tmp_path, config):
         assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_a_comparison_can_be_extended_and_nothing_else_is_mixed_in(fedroam, tmp_path, config):
+    """More policies and seeds join; other settings, runs and files are refused, untouched."""
+    two = ["-p", "dagsa", "-p", "all", "--workers", 1, "--out", "out", "--json"]
+    first = json.loads(fedroam("compare", config, *two, "--seeds", 1).out)
+    more = json.loads(fedroam("compare", config, "-p", "random", *two, "--seeds", 2).out)
+
+    assert list(more["policies"]) == ["random", "dagsa", "all"]
+    for policy in ("dagsa", "all"):
+        seeds = [answer["policies"][policy]["jain"]["per_seed"] for answer in (first, more)]
+        assert seeds[0] == seeds[1][:1]
+    assert fedroam("compare", "out/compare.toml", *two, "--seeds", 1).code == 0
+    fedroam("run", config, "--out", "run")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("precious")
+    (tmp_path / "file").write_text("precious")
+    before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+    other = "out holds another comparison (its settings differ in "
+    for arguments, message in (
+        (["--set", "rounds=6"], other + "stop.rounds: 5 there, 6 here); choose another --out"),
+        (["--set", "seed=1"], other + "seed: 0 there, 1 here)"),
+        (["--set", 'compare.policies=[{name="dagsa", threshold="raise"}]'], "out/dagsa/seed-0 hol"),
+        (["--out", "run"], "run exists and is no comparison; choose another --out"),
+        (["--out", "mine"], "mine exists and is no comparison; choose another --out"),
+        (["--out", "file"], "file exists and is no comparison; choose another --out"),
+    ):
+        assert message in one_line(fedroam("compare", config, *two, *arguments), 2)
+    assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
+
+
+def test_bug_a_comparison_that_cannot_be_written_showed_a_traceback(fedroam, tmp_path, config):
+    """One line, exit 1: what is in the way, and that the rounds are safe."""
+    arguments = ["compare", config, "-p", "all", "--seeds", 1, "--workers", 1, "--out", "out"]
+    for name in ("comparison.csv", "round-lengths.svg"):
+        (tmp_path / "out" / name).mkdir(parents=True)
+        (tmp_path / "out" / "compare.toml").write_text(SMALL)
+        assert "the rounds recorded so far are safe" in one_line(fedroam(*arguments), 1)
+        (tmp_path / "out" / name).rmdir()
+    assert fedroam(*arguments).code == 0
+
+
 def test_compare_without_json_prints_a_table(fedroam, config):
     """One row a policy; what is common to all is said on stderr."""
     done = fedroam("compare", config, "-p", "all", "-p", "random", "--seeds", 2, "--workers", 1)

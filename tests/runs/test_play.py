@@ -7,8 +7,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fedroam.errors import ConfigError
+from fedroam.errors import ConfigError, StorageError
 from fedroam.files import aside
+from fedroam.learning.checkpoints import load_arrays
+from fedroam.learning.federation import Federation
 from fedroam.runs import RunFolder, parse, play, read_rounds, read_settings, read_users
 from fedroam.runs.summary import jain
 from fedroam.runs.tables import keep, sha256_of
@@ -200,6 +202,70 @@ def test_a_damaged_table_is_told(tmp_path):
 
     with pytest.raises(ConfigError, match="does not hold a readable table of rounds"):
         read_rounds(tmp_path / "run")
+
+
+STOPS = """
+from dataclasses import dataclass
+from pathlib import Path
+
+from fedroam import RandomDirection
+
+
+@dataclass(frozen=True)
+class Stops(RandomDirection):
+    def advance(self, motion, area_m, now_s, round, draw):
+        if round == 4 and Path("stop").exists():
+            raise KeyboardInterrupt
+        return super().advance(motion, area_m, now_s, round, draw)
+"""
+
+LEARNING = {
+    "dataset": {"name": "synthetic", "n_train": 200, "n_test": 50},
+    "partition": "iid",
+    "model": "logistic",
+    "local": {"local_epochs": 1},
+    "server": {"name": "momentum"},
+}
+
+
+def test_bug_ctrl_c_after_training_lost_the_rounds_since_the_last_checkpoint(tmp_path, monkeypatch):
+    """
+    Interrupted in the fourth round, when its users have trained but it is not over yet: three are
+    kept, and the same command ends with the model of an undisturbed run, bit for bit.
+    """
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "plug_stops.py").write_text(STOPS)
+    settings = small(
+        mobility="plug_stops:Stops", stop={"rounds": 6}, learning=LEARNING, policy="random"
+    )
+    whole = play(settings, tmp_path / "whole")
+    (tmp_path / "stop").touch()
+    with pytest.raises(KeyboardInterrupt):
+        play(settings, tmp_path / "run")
+
+    assert read_rounds(tmp_path / "run").num_rows == 3
+    (tmp_path / "stop").unlink()
+    again = play(settings, tmp_path / "run")
+    assert again["rounds_sha256"] == whole["rounds_sha256"]
+    assert again["weights_sha256"] == whole["weights_sha256"]
+    best = [load_arrays(tmp_path / run / "best.safetensors") for run in ("whole", "run")]
+    assert best[0][1] == best[1][1]
+    np.testing.assert_array_equal(best[0][0]["weights"], best[1][0]["weights"])
+
+
+def test_bug_a_checkpoint_that_cannot_be_written_said_nothing_of_what_is_safe(tmp_path):
+    """The folder has been taken away: each file is named, and what is safe."""
+    settings, folder = small(learning=LEARNING), RunFolder(tmp_path / "gone")
+    with Federation(settings.learning.made(), users=12, workers=0) as federation:
+        simulation = Simulation(settings.scenario(), settings.policy.make(), learner=federation)
+        for name, write in (
+            ("checkpoint", lambda: folder.save([], simulation.state())),
+            ("best", lambda: folder.keep_if_best(0.5, simulation)),
+        ):
+            message = rf"{name}\.safetensors.*; the rounds recorded so far are safe, and the same"
+            with pytest.raises(StorageError, match=message):
+                write()
 
 
 def test_what_is_written_aside_takes_its_place_only_when_all_went_well(tmp_path):

@@ -1,5 +1,6 @@
 """Runs that are killed, interrupted, crowded out or refused: real processes, the same tables."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ PAUSE_AT = 100
 POLICY = f'''
 """RS that may be told to wait, to fail, and is slow enough to be killed."""
 
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +36,7 @@ class Waits:
                 raise RuntimeError("told to")
             while Path("pause").exists():
                 Path("paused").touch()
+                Path(f"paused-{{os.getpid()}}").touch()
                 time.sleep(0.005)
         time.sleep(0.0005)
         return Random()(problem, rng)
@@ -159,6 +162,53 @@ def test_ctrl_c_leaves_a_run_that_goes_on_and_says_how(here, reference, number):
     assert_same_run(here / "out", reference)
 
 
+def compare(here):
+    """Begin a comparison of one policy under two seeds, each in a process of its own."""
+    arguments = ["compare", "config.toml", "-p", "waits:Waits", "--seeds", "2", "--workers", "2"]
+    return subprocess.Popen(
+        [sys.executable, "-m", "fedroam", *arguments, "--out", "out"],
+        cwd=here,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "target", "code", "message"),
+    [
+        (signal.SIGKILL, "worker", 1, "a worker process died"),
+        (signal.SIGINT, "all", 130, "the same command goes on"),
+        (signal.SIGTERM, "parent", 130, "the same command goes on"),
+    ],
+)
+def test_bug_a_comparison_that_is_killed_or_stopped_keeps_its_rounds_and_goes_on(
+    here, reference, number, target, code, message
+):
+    """One line; Ctrl-C reaches all processes, a polite kill one; then it ends as undisturbed."""
+    (here / "pause").touch()
+    process = compare(here)
+    while len(members := [int(p.name[7:]) for p in here.glob("paused-*")]) < 2:
+        wait_for(here / "out", process)
+        time.sleep(0.005)
+    if target != "parent":
+        for pid in members if target == "all" else members[:1]:
+            os.kill(pid, number)
+    if target != "worker":
+        process.send_signal(number)
+    found, err = end(process)
+
+    assert found == code, err
+    assert message in err
+    assert len(err.strip().splitlines()) == 1, err
+    if number != signal.SIGKILL:
+        assert read_rounds(here / "out" / "Waits" / "seed-0").num_rows == PAUSE_AT
+    (here / "pause").unlink()
+    found, err = end(compare(here))
+    assert found == 0, err
+    assert_same_run(here / "out" / "Waits" / "seed-0", reference)
+
+
 def test_a_second_process_on_one_folder_is_refused_and_harms_nothing(here, reference):
     """One line, exit 2; the first goes on undisturbed, its half-written files too."""
     (here / "pause").touch()
@@ -204,7 +254,7 @@ def test_a_policy_that_raises_is_named_and_the_folder_stays_usable(here, referen
 
     assert code == 2
     assert err.strip() == (
-        f"fedroam: policy Waits raised RuntimeError in round {PAUSE_AT}: told to (waits.py:16)"
+        f"fedroam: policy Waits raised RuntimeError in round {PAUSE_AT}: told to (waits.py:17)"
     )
     assert read_rounds(here / "out").num_rows == PAUSE_AT
     (here / "fail").unlink()

@@ -342,6 +342,22 @@ def test_bug_a_mobility_that_raises_is_named(answer, message):
     assert simulation.round == 0
 
 
+def test_bug_a_round_that_breaks_off_leaves_no_trace_in_the_model():
+    """Users have trained when the mobility fails: the model is that before the round."""
+    how = LearningSettings(
+        dataset=Synthetic(n_train=200, n_test=50),
+        partition=Iid(),
+        model="logistic",
+        local=LocalTraining(local_epochs=1),
+    )
+    with Federation(how, users=12, workers=0) as federation:
+        simulation = Simulation(scenario(mobility=Drops()), All(), learner=federation)
+        before = federation.weights_sha256
+        with pytest.raises(ContractError):
+            simulation.step()
+        assert federation.weights_sha256 == before
+
+
 @dataclass(frozen=True)
 class Deaf:
     """A radio that answers what the test wants."""
@@ -392,6 +408,10 @@ class Overflows:
     def evaluate(self):
         """All wrong."""
         return Evaluation(1.0, np.zeros(2, np.int64), np.ones(2, np.int64))
+
+    def state(self):
+        """Nothing is learnt."""
+        return {}
 
 
 def test_a_loss_that_overflows_is_unknown_to_the_next_round():

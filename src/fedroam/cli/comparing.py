@@ -17,6 +17,7 @@ from fedroam.comparison import (
     Comparison,
     Member,
     band_of,
+    begin_comparison,
     curve_of,
     mean_interval,
     members_of,
@@ -26,6 +27,7 @@ from fedroam.comparison import (
 from fedroam.files import aside
 from fedroam.plots import plot_accuracy, plot_round_lengths, save_figure
 from fedroam.runs import Progress, Settings, parse, read_rounds
+from fedroam.runs.folder import told
 from fedroam.runs.settings import assign, read_table
 from fedroam.runs.summary import MARKS, mark_name
 
@@ -85,6 +87,7 @@ def compare_command(
 def play_with_bars(settings: Settings, folder: Path, workers: int) -> Comparison:
     """Play all members with a bar for each policy."""
     members = members_of(settings, folder)
+    begin_comparison(settings, members, folder)
     stop_like_ctrl_c()
     with progress_bars() as bars:
         tasks = {
@@ -109,10 +112,11 @@ def play_with_bars(settings: Settings, folder: Path, workers: int) -> Comparison
 def write_comparison(comparison: Comparison, folder: Path) -> list[Path]:
     """The tidy table (CSV and Parquet) and the figure (PNG and SVG)."""
     table = comparison.table()
-    with aside(folder / "comparison.parquet") as path:
-        pyarrow.parquet.write_table(table, path)
-    with aside(folder / "comparison.csv") as path:
-        pyarrow.csv.write_csv(table, path)
+    with told(folder):
+        with aside(folder / "comparison.parquet") as path:
+            pyarrow.parquet.write_table(table, path)
+        with aside(folder / "comparison.csv") as path:
+            pyarrow.csv.write_csv(table, path)
     rounds = {
         label: [read_rounds(f) for f in row]
         for label, row in zip(comparison.labels, comparison.folders, strict=True)
@@ -124,11 +128,12 @@ def write_comparison(comparison: Comparison, folder: Path) -> list[Path]:
     axes = {"round-lengths": plot_round_lengths(lengths_s)}
     if _has_learnt(comparison):
         axes = {"accuracy": plot_accuracy(_bands(rounds)), **axes}
-    figures = [
-        save_figure(ax, folder / f"{name}.{kind}")
-        for name, ax in axes.items()
-        for kind in ("png", "svg")
-    ]
+    with told(folder):
+        figures = [
+            save_figure(ax, folder / f"{name}.{kind}")
+            for name, ax in axes.items()
+            for kind in ("png", "svg")
+        ]
     return [*figures, folder / "comparison.csv", folder / "comparison.parquet"]
 
 

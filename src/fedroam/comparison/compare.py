@@ -6,9 +6,12 @@ on with: the tables come out the same.
 """
 
 import multiprocessing
+import os
 import queue
+import signal
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from multiprocessing.queues import Queue
 from pathlib import Path
@@ -18,9 +21,9 @@ import numpy as np
 import pyarrow as pa
 
 from fedroam.arrays import Floats
-from fedroam.errors import ConfigError
+from fedroam.errors import ConfigError, WorkerError
 from fedroam.runs import Progress, RunFolder, Settings, play
-from fedroam.runs.settings import Choice, choice
+from fedroam.runs.settings import Choice, Comparing, choice
 
 DEFAULT_POLICIES = ("dagsa", "random", "uniform", "fedcs-low", "fedcs-high", "all")
 
@@ -75,7 +78,7 @@ def members_of(settings: Settings, folder: Path) -> list[list[Member]]:
         [
             Member(
                 label,
-                replace(settings, name=label, policy=policy, seed=seed),
+                replace(settings, name=label, policy=policy, seed=seed, compare=Comparing()),
                 folder / label.replace("/", "-") / f"seed-{seed}",
             )
             for seed in range(settings.seed, settings.seed + settings.compare.seeds)
@@ -123,7 +126,7 @@ def _play_in_processes(
 ) -> None:
     context = multiprocessing.get_context("spawn")
     news: Queue[tuple[int, Progress]] = context.Queue()
-    with ProcessPoolExecutor(workers, context, _keep_queue, (news,)) as pool:
+    with ProcessPoolExecutor(workers, context, _start_work, (news,)) as pool:
         waiting = {pool.submit(_play_one, i, m.settings, m.folder) for i, m in enumerate(members)}
         try:
             while waiting:
@@ -136,11 +139,16 @@ def _play_in_processes(
                 for future in as_completed(done):
                     future.result()
                 waiting -= done
-        except BaseException:
+        except BaseException as error:
             for future in waiting:
                 future.cancel()
             for process in list(pool._processes.values()):  # they keep what they have played
                 process.terminate()
+            if isinstance(error, BrokenProcessPool):
+                raise WorkerError(
+                    "a worker process died (killed, or out of memory?); the rounds recorded so far "
+                    "are safe, and the same command goes on from there"
+                ) from error
             raise
 
 
@@ -148,9 +156,16 @@ _news: Any = None
 """The queue of this worker process, set once when it starts."""
 
 
-def _keep_queue(news: Any) -> None:
+def _start_work(news: Any) -> None:
+    """Ctrl-C is not for the workers: whoever stops the comparison tells them so by SIGTERM."""
     global _news  # noqa: PLW0603  (a worker process has one queue for its whole life)
     _news = news
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _stop(*_: Any) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
+    raise KeyboardInterrupt
 
 
 def _play_one(index: int, settings: Settings, folder: Path) -> None:
@@ -158,4 +173,9 @@ def _play_one(index: int, settings: Settings, folder: Path) -> None:
         if progress.round % 10 == 0 or progress.share >= 1:
             _news.put((index, replace(progress, last=None)))
 
-    play(settings, folder, tell)
+    try:
+        signal.signal(signal.SIGTERM, _stop)
+        play(settings, folder, tell)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    except KeyboardInterrupt:
+        os._exit(130)  # all that has been played is kept; nobody waits for what comes next

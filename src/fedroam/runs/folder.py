@@ -63,28 +63,35 @@ class RunFolder:
         """Make the folder; ConfigError where it holds anything else than this very run."""
         config = self.path / "config.toml"
         if config.exists():
-            if self.settings != settings:
-                raise ConfigError(
-                    f"{self.path} holds another run (its settings differ in "
-                    f"{_difference(self.settings, settings)}); choose another --out"
-                )
+            self.check(settings)
             return
         if self.path.exists() and not self._is_as_good_as_empty():
             raise ConfigError(f"{self.path} exists and is no run folder; choose another --out")
-        with _told(self.path):
+        with told(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             write_text(self.path / "versions.json", json.dumps(versions(), indent=2) + "\n")
             write_text(config, to_toml(settings))
 
+    def check(self, settings: Settings) -> None:
+        """Raise ConfigError where the folder holds another run; one that holds none is fine."""
+        if (self.path / "config.toml").exists() and self.settings != settings:
+            raise ConfigError(
+                f"{self.path} holds another run (its settings differ in "
+                f"{difference(self.settings, settings)}); choose another --out"
+            )
+
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
         """Hold the folder against other processes; freed by the system however this one ends."""
-        with _told(self.path), (self.path / ".lock").open("w") as lock:
+        with told(self.path):
+            lock = (self.path / ".lock").open("w")
+        with lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise ConfigError(f"another process is writing {self.path}") from None
-            self._drop_loose_ends()
+            with told(self.path):
+                self._drop_loose_ends()
             yield
 
     def load_state(self) -> dict[str, NDArray[Any]] | None:
@@ -100,7 +107,7 @@ class RunFolder:
 
     def save(self, kept: Sequence[Kept], state: dict[str, NDArray[Any]]) -> None:
         """Write the rounds since the last checkpoint, then the state after them."""
-        with _told(self.path):
+        with told(self.path):
             if kept:
                 name = f"{kept[0].round:08d}.parquet"
                 self._write_part(self.path / "rounds" / name, round_table(kept))
@@ -110,7 +117,7 @@ class RunFolder:
                 if k.problem:
                     file = self.path / "problems" / f"round-{k.round:06d}.npz"
                     write_problem(k.problem, file)
-        save_arrays(self.path / "checkpoint.safetensors", state)
+            save_arrays(self.path / "checkpoint.safetensors", state)
 
     def keep_if_best(self, accuracy: float, simulation: Simulation) -> None:
         """Keep the model that did best so far on the test set, in ``best.safetensors``."""
@@ -118,11 +125,12 @@ class RunFolder:
         best = float(load_arrays(file)[1]["accuracy"]) if file.exists() else -1.0
         if accuracy > best and simulation.learner:
             notes = {"accuracy": repr(accuracy), "round": str(simulation.round - 1)}
-            save_arrays(file, simulation.learner.state(), notes)
+            with told(self.path):
+                save_arrays(file, simulation.learner.state(), notes)
 
     def finish(self, summary: dict[str, Any]) -> None:
         """Join the parts, sum up, and take the parts away."""
-        with _told(self.path):
+        with told(self.path):
             for name, read in (("rounds", read_rounds), ("users", read_users)):
                 if parts_of(self.path, name):
                     self._write_part(self.path / f"{name}.parquet", read(self.path))
@@ -132,7 +140,7 @@ class RunFolder:
 
     def annotate(self, rounds: Any, summary: dict[str, Any]) -> None:
         """Put columns that were computed afterwards into a finished run."""
-        with _told(self.path):
+        with told(self.path):
             self._write_part(self.path / "rounds.parquet", rounds)
             write_text(self.path / "summary.json", json.dumps(summary, indent=2) + "\n")
 
@@ -165,21 +173,21 @@ def versions() -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _told(path: Path) -> Iterator[None]:
+def told(path: Path) -> Iterator[None]:
     """Tell what could not be written, and that the rest is safe."""
     try:
         yield
-    except StorageError:
-        raise
     except OSError as error:
+        is_ours = isinstance(error, StorageError)  # it names the file already
+        reason = str(error) if is_ours else f"{path}: {error.strerror or error}"
         raise StorageError(
-            f"{path}: {error.strerror or error}; the rounds recorded so far are safe, "
+            f"{reason}; the rounds recorded so far are safe, "
             "and the same command goes on from there"
         ) from error
 
 
-def _difference(one: Settings, other: Settings) -> str:
-    """The first setting in which two runs differ."""
+def difference(one: Settings, other: Settings) -> str:
+    """The first setting in which two runs differ, with both values."""
     a, b = _flat(to_table(one)), _flat(to_table(other))
     key = next(k for k in sorted({*a, *b}) if a.get(k) != b.get(k))
     return f"{key}: {a.get(key)!r} there, {b.get(key)!r} here"

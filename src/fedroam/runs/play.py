@@ -105,32 +105,27 @@ def _play_on(
     detail = settings.record.detail
     keep_users = settings.world.users <= USERS_KEPT_UP_TO if detail == "auto" else detail
     pending: list[Kept] = []
+    state = simulation.state()  # after the last round that was completed and noted
     saved_s, accuracy = time.monotonic(), None
     try:
         for played in simulation.rounds(rounds=settings.stop.rounds, time_s=settings.stop.time_s):
             played = _bounded(played, settings.record.certify)
-            pending.append(keep(played, users=bool(keep_users), problem=settings.record.problems))
             if played.score:
                 accuracy = played.score.accuracy
                 folder.keep_if_best(accuracy, simulation)
             write_events(played)
+            pending.append(keep(played, users=bool(keep_users), problem=settings.record.problems))
+            state = simulation.state()
             on_round(_progress(simulation, settings, accuracy, played))
             if time.monotonic() - saved_s > CHECKPOINT_S:
-                # Taken out first: a save that is interrupted is not repeated half-done.
-                rows, pending = pending, []
-                folder.save(rows, simulation.state())
+                folder.save(pending, state)
+                pending = []
                 saved_s = time.monotonic()
     finally:
-        # Also after Ctrl-C or a policy's mistake: what has been played is kept.
-        is_whole = (
-            simulation.is_between_rounds
-            and pending
-            and (
-                pending[-1].round == simulation.round - 1  # it may stop before the row is noted
-            )
-        )
-        if is_whole:
-            folder.save(pending, simulation.state())
+        # Also after Ctrl-C or a plug-in's mistake, in the middle of a round or of a save (to save
+        # the same again does no harm): what has been played up to ``state`` is kept.
+        if done := [kept for kept in pending if kept.round < int(state["round"])]:
+            folder.save(done, state)
 
 
 def _bounded(played: Round, level: str) -> Round:

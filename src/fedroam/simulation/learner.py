@@ -31,7 +31,7 @@ class Learner(Protocol):
         ...
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Everything that the next round depends on."""
+        """Everything that the next round depends on, in arrays of its own."""
         ...
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:

@@ -7,7 +7,8 @@ any round and go on later, bit for bit.
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -96,8 +97,6 @@ class Simulation:
         self._draw = partial(stream, seed, "mobility")
         self.round = 0
         self.now_s = 0.0
-        self.is_between_rounds = True
-        """False while, or after, a round broke off in the middle of training: nothing to save."""
         self.motion: Motion = self._moved(
             lambda mobility: mobility.start(world.users, world.area_m, self._draw)
         )
@@ -151,14 +150,7 @@ class Simulation:
                 "(Schedule.if_empty_s)"
             )
         end_s = self.now_s + verdict.round_s
-        chosen = schedule.chosen
-        learned = score = None
-        if self.learner:
-            self.is_between_rounds = False
-            learned = self.learner.train(self.round, chosen)
-            is_last = not _goes_on(self.round + 1, end_s, rounds, time_s)
-            if is_last or self.evaluating.is_due(self.round, self.now_s, end_s):
-                score = self.learner.evaluate()
+        is_last = not _goes_on(self.round + 1, end_s, rounds, time_s)
         played = Round(
             self.round,
             self.now_s,
@@ -167,11 +159,31 @@ class Simulation:
             verdict,
             self.motion.position_m,
             policy_wall_s,
-            learned=learned,
-            score=score,
         )
-        self._move_on(chosen, learned, end_s)
+        with self._learner_as_it_was():
+            played = self._learn(played, is_last)
+            self._move_on(schedule.chosen, played.learned, end_s)
         return played
+
+    def _learn(self, played: Round, is_last: bool) -> Round:
+        """Steps 7 to 9 of the round, where there is a learner."""
+        if self.learner is None:
+            return played
+        learned, score = self.learner.train(self.round, played.schedule.chosen), None
+        if is_last or self.evaluating.is_due(self.round, self.now_s, played.end_s):
+            score = self.learner.evaluate()
+        return replace(played, learned=learned, score=score)
+
+    @contextmanager
+    def _learner_as_it_was(self) -> Iterator[None]:
+        """Take back what was learnt in a round that breaks off, by Ctrl-C too."""
+        round, before = self.round, self.learner.state() if self.learner else {}
+        try:
+            yield
+        except BaseException:
+            if self.learner and self.round == round:  # Ctrl-C may come after all has moved on
+                self.learner.restore(before)
+            raise
 
     def rounds(self, *, rounds: int | None = None, time_s: float | None = None) -> Iterator[Round]:
         """Play until ``rounds`` have been played or the clock has reached ``time_s``."""
@@ -195,7 +207,6 @@ class Simulation:
         # Nothing is called from here on, so that Ctrl-C comes before or after all of it.
         self.times_selected, self.last_round, self.last_loss = times_selected, last_round, last_loss
         self.round, self.now_s, self.motion = self.round + 1, end_s, motion
-        self.is_between_rounds = True
 
     def _moved(self, move: Callable[[Mobility], Motion]) -> Motion:
         """What the mobility model answers; a plug-in may raise or answer anything."""
@@ -237,7 +248,6 @@ class Simulation:
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on from what ``state()`` gave, in this process or another."""
         self.round, self.now_s = int(state["round"]), float(state["now_s"])
-        self.is_between_rounds = True
         self.times_selected = state["times_selected"].copy()
         self.last_round = state["last_round"].copy()
         self.last_loss = state["last_loss"].copy()

@@ -1,0 +1,49 @@
+"""A comparison's folder: what it is a comparison of, beside the run folders of its members."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from fedroam.comparison.compare import Member
+from fedroam.errors import ConfigError
+from fedroam.files import write_text
+from fedroam.runs import RunFolder, Settings, parse, to_toml
+from fedroam.runs.folder import difference, told
+from fedroam.runs.settings import Comparing, choice, read_table
+
+NOTE = "compare.toml"
+
+
+def begin_comparison(settings: Settings, members: list[list[Member]], folder: Path) -> None:
+    """
+    Make the folder; ConfigError where it holds anything else than this comparison.
+
+    Other policies and seeds extend a comparison; all else has to be the same for its members.
+    """
+    note = folder / NOTE
+    if note.exists():
+        there, here = (_common(s) for s in (parse(read_table(note)), settings))
+        if there != here:
+            raise ConfigError(
+                f"{folder} holds another comparison (its settings differ in "
+                f"{difference(there, here)}); choose another --out"
+            )
+    elif folder.exists() and not _is_as_good_as_empty(folder):
+        raise ConfigError(f"{folder} exists and is no comparison; choose another --out")
+    for member in (member for row in members for member in row):
+        RunFolder(member.folder).check(member.settings)
+    with told(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        write_text(note, to_toml(settings))
+
+
+def _common(settings: Settings) -> Settings:
+    """What all members of a comparison have in common, whatever it is called."""
+    return replace(settings, name="", policy=choice("policy"), compare=Comparing())
+
+
+def _is_as_good_as_empty(folder: Path) -> bool:
+    """Nothing but what a start that was cut short may leave behind."""
+    return folder.is_dir() and all(
+        file.name.startswith(f".{NOTE}.") and file.name.endswith(".part")
+        for file in folder.iterdir()
+    )
