@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedroam.learning.datasets import Synthetic
-from fedroam.learning.engine import usable_cores
 from fedroam.learning.federation import Federation, LearningSettings
 from fedroam.learning.partition import Iid
+from fedroam.learning.processes import usable_cores
 from fedroam.learning.records import Evaluation, Update
 
 N_PARAMETERS = 1_663_370  # McMahan's CNN

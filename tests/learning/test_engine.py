@@ -16,17 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedroam.errors import ConfigError, ContractError, TrainingError, WorkerError
-from fedroam.learning import engine as engine_module
+from fedroam.learning import shift as shift_module
 from fedroam.learning.aggregation import WeightedMean
 from fedroam.learning.datasets import Synthetic
-from fedroam.learning.engine import (
-    Engine,
-    Given,
-    _Shift,
-    usable_cores,
-)
+from fedroam.learning.engine import Engine
 from fedroam.learning.partition import Dirichlet
+from fedroam.learning.processes import local_engine, usable_cores
 from fedroam.learning.records import LocalTraining
+from fedroam.learning.shift import Given, Shift
 from fedroam.learning.worker import Evaluate, Train, Trained
 from fedroam.streams import stream
 from learning.softmax import Blind, Broken, Deadly, Slow, Softmax, Unstartable
@@ -50,12 +47,12 @@ def partition(data):
 
 def start(data, partition, trainer=None, workers=2) -> Engine:
     """An engine for the small world."""
-    return Engine(trainer or Softmax(), data, partition, HOW, seed=7, workers=workers)
+    return local_engine(trainer or Softmax(), data, partition, HOW, seed=7, workers=workers)
 
 
 def train(engine, round=0, users=USERS):
     """One round from zero weights: what was taken, in order, and the mean."""
-    weights = np.zeros(engine._job.trainer.n_parameters, np.float32)
+    weights = np.zeros(engine.crew.rows.shape[1], np.float32)
     mean, taken = WeightedMean(weights.size), []
 
     def take(batch):
@@ -120,9 +117,9 @@ def test_the_order_in_which_users_are_named_does_not_matter(data, partition, exp
 
 def test_few_rows_are_enough_for_many_users(data, partition, expected, monkeypatch):
     """Memory is bounded: updates wait for a free row, and nothing locks up."""
-    monkeypatch.setattr(engine_module, "ROWS_BYTES", 0)
+    monkeypatch.setattr(shift_module, "ROWS_BYTES", 0)
     with start(data, partition) as engine:
-        assert len(engine._rows) == 6
+        assert len(engine.crew.rows) == 6
         np.testing.assert_array_equal(train(engine)[1], expected[1])
 
 
@@ -140,7 +137,7 @@ def test_a_worker_killed_while_it_trains_is_replaced_with_the_same_result(
     deadly = Deadly(log=str(tmp_path / "log"), times=2)
     with start(data, partition, deadly) as engine:
         taken, mean = train(engine)
-        assert len(engine.worker_pids) == 2
+        assert len(engine.crew.pids) == 2
     assert taken == expected[0]
     np.testing.assert_array_equal(mean, expected[1])
 
@@ -149,7 +146,7 @@ def test_a_worker_killed_between_rounds_is_replaced(data, partition, expected):
     """Nobody notices."""
     with start(data, partition) as engine:
         train(engine)
-        for pid in engine.worker_pids:
+        for pid in engine.crew.pids:
             os.kill(pid, signal.SIGKILL)
         np.testing.assert_array_equal(train(engine)[1], expected[1])
 
@@ -158,7 +155,7 @@ def test_a_worker_found_dead_when_it_is_given_a_task_is_replaced(data, partition
     """The task is not lost, and a new worker is on its way."""
     with start(data, partition, workers=1) as engine:
         train(engine)
-        (worker,) = engine._crew
+        (worker,) = engine.crew.workers
         os.kill(worker.process.pid, signal.SIGKILL)
         while worker.connection.poll(0) is False:
             time.sleep(0.01)
@@ -264,7 +261,7 @@ def test_nobody_is_idle_while_a_task_waits_in_the_hands_of_another(sizes, n_work
     """Workers have their next task at hand, and still end as if they had to ask."""
     tasks = [Train(0, user, size) for user, size in enumerate(sorted(sizes, reverse=True))]
     order = []
-    shift = _Shift(tasks, n_rows, lambda results: order.extend(results))
+    shift = Shift(tasks, n_rows, lambda results: order.extend(results), None)
     crew = [Hand() for _ in range(n_workers)]
     now_s = 0.0
     while not shift.is_over:
@@ -295,16 +292,16 @@ def test_an_interrupt_leaves_an_engine_that_works(data, partition, expected):
         with pytest.raises(KeyboardInterrupt):
             train(engine)
         timer.join()
-        assert engine.worker_pids == ()
+        assert engine.crew.pids == ()
         engine.evaluate(np.zeros(260, np.float32))
-        assert len(engine.worker_pids) == 2
+        assert len(engine.crew.pids) == 2
 
 
 def test_closing_ends_the_workers_and_using_it_again_starts_them(data, partition, expected):
     """No process and no zombie is left."""
     engine = start(data, partition)
     train(engine)
-    pids = engine.worker_pids
+    pids = engine.crew.pids
     engine.close()
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
     engine.close()
@@ -318,14 +315,14 @@ import numpy as np
 from learning.softmax import Slow
 from learning.test_engine import HOW
 from fedroam.learning.datasets import Synthetic
-from fedroam.learning.engine import Engine
 from fedroam.learning.partition import Iid
+from fedroam.learning.processes import local_engine
 if __name__ == "__main__":
     data = Synthetic(n_train=240, n_test=60, side=8, classes=4).load()
     partition = Iid()(data.train_y, 12, np.random.default_rng(0))
-    engine = Engine(Slow(pause_s=float(sys.argv[1])), data, partition, HOW, seed=0, workers=2)
+    engine = local_engine(Slow(pause_s=float(sys.argv[1])), data, partition, HOW, seed=0, workers=2)
     engine.evaluate(np.zeros(260, np.float32))
-    print(json.dumps(engine.worker_pids), flush=True)
+    print(json.dumps(engine.crew.pids), flush=True)
     engine.train(np.zeros(260, np.float32), 0, np.arange(12), lambda batch: None)
 """
 
@@ -336,7 +333,7 @@ def test_workers_end_with_their_parent_however_it_ends(tmp_path, how):
     (tmp_path / "child.py").write_text(CHILD)
     with subprocess.Popen(
         [sys.executable, tmp_path / "child.py", "0.5"],
-        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path])},
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,

@@ -6,6 +6,7 @@ Axes: ``U`` users, ``P`` parameters, ``n`` users of one round.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -17,8 +18,9 @@ from fedroam.errors import ConfigError, ContractError, require
 from fedroam.learning import datasets
 from fedroam.learning.aggregation import Average, Server, State, WeightedMean
 from fedroam.learning.datasets import Recipe
-from fedroam.learning.engine import Batch, Engine
+from fedroam.learning.engine import Batch, StartEngine
 from fedroam.learning.partition import Partition, PartitionRule, Shards
+from fedroam.learning.processes import local_engine
 from fedroam.learning.records import Dataset, Evaluation, LocalTraining, Trainer, TrainReport
 from fedroam.learning.trainers import trainer_for
 from fedroam.streams import stream
@@ -53,8 +55,8 @@ class Federation:
     The global model and the users that train it, round after round.
 
     Everything follows from ``settings``, ``users`` and ``seed``; ``workers`` (default: one for
-    each core, 0: this process alone) only changes how long it takes. To be closed after use, or
-    used with ``with``.
+    each core, 0: this process alone) only changes how long it takes, and so does ``start``, which
+    may put the work elsewhere. To be closed after use, or used with ``with``.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class Federation:
         seed: int = 0,
         workers: int | None = None,
         folder: str | None = None,
+        start: StartEngine | None = None,
     ) -> None:
         require(users >= 1, "users", users, ">= 1")
         data = datasets.load(settings.dataset, folder)
@@ -74,9 +77,8 @@ class Federation:
         self.trainer = _trainer(settings, data)
         self._weights = self.trainer.initial(stream(seed, "weights"))
         self._server_state: State = settings.server.start(self.n_parameters)
-        self._engine = Engine(
-            self.trainer, self.dataset, self.partition, settings.local, seed=seed, workers=workers
-        )
+        start = start or partial(local_engine, workers=workers)
+        self._engine = start(self.trainer, self.dataset, self.partition, settings.local, seed=seed)
 
     @property
     def n_parameters(self) -> int:
@@ -179,7 +181,7 @@ class Federation:
     @property
     def worker_pids(self) -> tuple[int, ...]:
         """The worker processes that are alive."""
-        return self._engine.worker_pids
+        return self._engine.crew.pids
 
     def _known(self, users: Ints) -> Ints:
         given = np.asarray(users, np.int64)

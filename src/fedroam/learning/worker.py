@@ -13,7 +13,7 @@ import numpy as np
 from fedroam.arrays import Floats32
 from fedroam.errors import ContractError
 from fedroam.learning.partition import Partition
-from fedroam.learning.records import Evaluation, LocalTraining, Trainer, Update
+from fedroam.learning.records import Dataset, Evaluation, LocalTraining, Trainer, Update
 from fedroam.learning.sharing import Shared, SharedDataset
 from fedroam.streams import stream
 
@@ -32,6 +32,18 @@ class Job:
     sample: Shared
     weights: Shared  # [P] the global model, written by the engine between rounds
     rows: Shared  # [rows, P] where workers put what they have trained
+
+    def open(self) -> "Desk":
+        """The same with the shared arrays opened in this process."""
+        return Desk(
+            self.trainer,
+            self.how,
+            self.seed,
+            self.dataset.open(),
+            Partition(self.indptr.open(), self.sample.open()),
+            self.weights.open(),
+            self.rows.open(),
+        )
 
 
 @dataclass(frozen=True)
@@ -91,39 +103,44 @@ Task = Train | Evaluate
 Reply = Trained | Evaluation | Failure | Ready
 
 
+@dataclass(frozen=True, eq=False, slots=True)
 class Desk:
-    """The shared arrays, opened in this process, and what is done with them."""
+    """All that a worker has before it, and what is done with it."""
 
-    def __init__(self, job: Job) -> None:
-        self._job = job
-        self._dataset = job.dataset.open()
-        self._partition = Partition(job.indptr.open(), job.sample.open())
-        self._rows = job.rows.open()
-        self._weights = job.weights.open().view()
-        self._weights.flags.writeable = False
+    trainer: Trainer
+    how: LocalTraining
+    seed: int
+    dataset: Dataset
+    partition: Partition
+    weights: Floats32  # [P] the global model
+    rows: Floats32  # [rows, P] where trained weights go
+
+    def __post_init__(self) -> None:
+        weights = self.weights.view()
+        weights.flags.writeable = False  # a trainer that writes into them fails at once
+        object.__setattr__(self, "weights", weights)
 
     def perform(self, task: Task) -> Trained | Evaluation:
         """Do it; the same task has the same result in every process."""
         if isinstance(task, Train):
             return self._train(task)
         samples = np.arange(task.first, task.end)
-        tested = self._job.trainer.evaluate(self._weights, self._dataset, samples)
+        tested = self.trainer.evaluate(self.weights, self.dataset, samples)
         if not isinstance(tested, Evaluation):
             raise ContractError(f"evaluate() gave {type(tested).__name__}, expected Evaluation")
         return tested
 
     def _train(self, task: Train) -> Trained:
-        job = self._job
-        update = job.trainer.train(
-            self._weights,
-            self._dataset,
-            self._partition.samples_of(task.user),
-            job.how,
-            stream(job.seed, "batches", task.round, task.user),
+        update = self.trainer.train(
+            self.weights,
+            self.dataset,
+            self.partition.samples_of(task.user),
+            self.how,
+            stream(self.seed, "batches", task.round, task.user),
         )
         if not isinstance(update, Update):
             raise ContractError(f"train() gave {type(update).__name__}, expected Update")
-        row = self._rows[task.row]
+        row = self.rows[task.row]
         if update.weights.shape != row.shape or update.weights.dtype != row.dtype:
             got = f"{update.weights.dtype}{update.weights.shape}"
             raise ContractError(f"the trainer returned {got}, expected float32{row.shape}")
@@ -146,24 +163,26 @@ def work(connection: Connection, job: Job) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the engine, which tells us
     threading.Thread(target=_follow_the_parent, daemon=True).start()
     try:
-        desk = Desk(job)
+        desk = job.open()
         connection.send(Ready())
         while True:
-            connection.send(_attempt(desk, connection.recv()))
+            connection.send(attempt(desk, connection.recv()))
     except (EOFError, OSError):
         return  # nobody listens any more
     except Exception as error:
-        connection.send(_failure(error))
+        connection.send(failure_of(error))
 
 
-def _attempt(desk: Desk, task: Task) -> Reply:
+def attempt(desk: Desk, task: Task) -> Reply:
+    """The result of ``task``, or the failure of whoever was asked for it."""
     try:
         return desk.perform(task)
     except Exception as error:  # whatever a trainer raises belongs to who asked for the training
-        return _failure(error)
+        return failure_of(error)
 
 
-def _failure(error: Exception) -> Failure:
+def failure_of(error: Exception) -> Failure:
+    """``error`` in a form that any process can read."""
     from multiprocessing.reduction import ForkingPickler
 
     trace = "".join(traceback.format_exception(error))
