@@ -35,6 +35,16 @@ class Nonsense:
         return 42
 """
 
+PLUGIN = """
+from dataclasses import dataclass
+
+@dataclass(frozen=True)
+class Brought:
+    \"\"\"Nobody knows.\"\"\"
+
+    depth: int = 3
+"""
+
 
 @pytest.fixture
 def config(tmp_path):
@@ -303,8 +313,44 @@ def test_list_names_everything_with_options(fedroam):
     assert dagsa["options"] == {"threshold": "assign", "overshoot": True}
     low = next(row for row in found["policies"] if row["name"] == "fedcs-low")
     assert low["options"] == {"threshold_s": 0.6}
-    assert "fedcs-high" in fedroam("list", "policies").out
+    pictures = {row["name"]: row["what"] for row in found["datasets"]}
+    assert pictures["mnist"].startswith("MNIST handwritten digits: 60,000 to train and 10,000")
+    networks = {row["name"]: row["what"] for row in found["models"]}
+    assert "21,840 (images 1x28x28)" in networks["cnn"]
+    assert "62,006 (images 3x32x32)" in networks["lenet"]
     assert "did you mean 'policies'" in one_line(fedroam("list", "polices"), 2)
+
+
+def test_bug_list_shows_every_name_and_option_whole(fedroam):
+    """Found by use: two columns that never gave way cut names to ``fashi…``."""
+    found = json.loads(fedroam("list", "--json").out)
+    shown = fedroam("list").out
+
+    assert "…" not in shown
+    words = set(shown.replace(",", " ").split())
+    for row in (row for rows in found.values() for row in rows):
+        assert row["name"] in words
+        assert {f"{key}={value}" for key, value in row["options"].items()} <= words
+
+
+def test_list_shows_what_other_packages_bring(fedroam, tmp_path, monkeypatch):
+    """With whose it is; what cannot be loaded says why."""
+    (tmp_path / "brought_20.py").write_text(PLUGIN)
+    info = tmp_path / "brought_20-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: brought-20\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[fedroam.policy]\nbrought = brought_20:Brought\nlost = brought_20:Lost\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    rows = {row["name"]: row for row in json.loads(fedroam("list", "--json").out)["policies"]}
+
+    assert rows["brought"] == {
+        "name": "brought",
+        "what": "Nobody knows. [from brought-20: brought_20:Brought]",
+        "options": {"depth": 3},
+    }
+    assert rows["lost"]["what"].startswith("policy: cannot load 'lost'")
 
 
 def test_compare_prints_and_writes_a_comparison(fedroam, tmp_path, config):

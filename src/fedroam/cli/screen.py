@@ -46,8 +46,13 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]
     """A table on stdout; numbers to the right."""
     table = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for i, name in enumerate(header):
-        is_text = all(not row[i][:1].isdigit() for row in rows)
-        table.add_column(name, justify="left" if i == 0 or is_text else "right", no_wrap=i < 2)
+        is_number = i > 0 and any(row[i][:1].isdigit() for row in rows)
+        table.add_column(
+            name,
+            justify="right" if is_number else "left",
+            no_wrap=i == 0 or is_number,  # text gives way first, and is never cut off
+            overflow="fold",
+        )
     for row in rows:
         table.add_row(*row)
     stdout.print(table)

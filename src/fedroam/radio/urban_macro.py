@@ -13,6 +13,8 @@ from fedroam.radio.draws import LinkDraws
 @dataclass(frozen=True)
 class UrbanMacro:
     """
+    The paper's channel: path loss over distance, Rayleigh block fading, Shannon's formula.
+
     ``log2(1 + SNR)``, ``SNR_dB = power - noise - loss_at_1km - loss_per_decade * log10(D / km)``.
 
     Power and noise are densities, so the SNR does not depend on the bandwidth and the rate is
