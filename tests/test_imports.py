@@ -7,7 +7,17 @@ import pytest
 
 import fedroam
 
-HEAVY = ("numba", "scipy", "matplotlib", "pyarrow", "torch", "highspy", "llvmlite", "safetensors")
+HEAVY = (
+    "numba",
+    "scipy",
+    "matplotlib",
+    "pyarrow",
+    "torch",
+    "highspy",
+    "llvmlite",
+    "safetensors",
+    "gymnasium",
+)
 
 
 def loaded_by(program):

@@ -27,7 +27,7 @@ def split(
     capacity_hz: Floats,  # [S]
 ) -> tuple[Floats, Floats]:
     """Bandwidth per user ``[K]`` and finish time per station ``[S]`` (0 where it serves nobody)."""
-    return _split(station, need_hz_s, compute_s, capacity_hz)  # type: ignore[no-any-return]
+    return split_bands(station, need_hz_s, compute_s, capacity_hz)  # type: ignore[no-any-return]
 
 
 def share(problem: Problem, station: Stations) -> Schedule:
@@ -75,7 +75,8 @@ def _links_of(indptr, station, chosen):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _split(station, need, compute, capacity):  # type: ignore[no-untyped-def]
+def split_bands(station, need, compute, capacity):  # type: ignore[no-untyped-def]
+    """``split`` for kernels."""
     n_stations, n = capacity.size, station.size
     start = np.zeros(n_stations + 1, np.int64)
     for i in range(n):

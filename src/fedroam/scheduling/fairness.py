@@ -31,15 +31,20 @@ def required_users(times_selected: Ints, round: int, rho1: float, reading: str =
     * ``staggered``: ``count < floor(n rho1 + phase_u)`` with phases spread evenly over the users:
       the same rate, without the bursts.
     """
+    return times_selected < selections_due(times_selected.size, round, rho1, reading)
+
+
+def selections_due(n_users: int, round: int, rho1: float, reading: str = "strict") -> int | Ints:
+    """How often a user must have been selected before ``round``: one number, or one a user."""
     rate = exact_fraction(rho1)
     due = round * rate
     match reading:
         case "strict":
-            return times_selected < -(-due.numerator // due.denominator)
+            return -(-due.numerator // due.denominator)
         case "floor":
-            return times_selected < due.numerator // due.denominator
+            return due.numerator // due.denominator
         case "staggered":
-            return times_selected < _staggered_due(due, times_selected.size)
+            return _staggered_due(due, n_users)
     raise ConfigError(f"fairness.reading: no {reading!r}; {nearest(reading, READINGS)}")
 
 

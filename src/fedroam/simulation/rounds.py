@@ -24,7 +24,7 @@ from fedroam.scheduling.fairness import least_selected, required_users
 from fedroam.scheduling.judge import Verdict, judge
 from fedroam.scheduling.problem import Policy, Problem, Schedule
 from fedroam.simulation.learner import Learner
-from fedroam.simulation.scenario import Ground, Scenario, lay_out
+from fedroam.simulation.scenario import Ground, Scenario, World, lay_out
 from fedroam.streams import stream
 
 
@@ -97,8 +97,11 @@ class Simulation:
         self._draw = partial(stream, seed, "mobility")
         self.round = 0
         self.now_s = 0.0
-        self.motion: Motion = self._moved(
-            lambda mobility: mobility.start(world.users, world.area_m, self._draw)
+        self.motion: Motion = moved(
+            scenario.mobility,
+            world,
+            0,
+            lambda mobility: mobility.start(world.users, world.area_m, self._draw),
         )
         self.times_selected: Ints = np.zeros(world.users, np.int64)
         self.last_round: Ints = np.full(world.users, -1, np.int64)
@@ -198,37 +201,18 @@ class Simulation:
         if learned:
             # A loss may overflow where the weights do not: then it is as good as unknown.
             last_loss[learned.users] = np.where(np.isfinite(learned.loss), learned.loss, np.nan)
-        area_m = self.scenario.world.area_m
-        motion = self._moved(
+        world = self.scenario.world
+        motion = moved(
+            self.scenario.mobility,
+            world,
+            self.round,
             lambda mobility: mobility.advance(
-                self.motion, area_m, end_s, self.round + 1, self._draw
-            )
+                self.motion, world.area_m, end_s, self.round + 1, self._draw
+            ),
         )
         # Nothing is called from here on, so that Ctrl-C comes before or after all of it.
         self.times_selected, self.last_round, self.last_loss = times_selected, last_round, last_loss
         self.round, self.now_s, self.motion = self.round + 1, end_s, motion
-
-    def _moved(self, move: Callable[[Mobility], Motion]) -> Motion:
-        """What the mobility model answers; a plug-in may raise or answer anything."""
-        mobility, world = self.scenario.mobility, self.scenario.world
-        name = type(mobility).__name__
-        try:
-            motion = move(mobility)
-        except Exception as error:
-            raise blame(f"mobility {name}", error, f" in round {self.round}") from error
-        if not isinstance(motion, Motion):
-            raise ContractError(
-                f"mobility {name} answered a {type(motion).__name__}, expected a Motion"
-            )
-        place_m = motion.position_m
-        if place_m.shape != (world.users, 2):
-            raise ContractError(
-                f"mobility {name} gave places of shape {place_m.shape}, expected {(world.users, 2)}"
-            )
-        # min and max carry nan along, which compares false.
-        if not (place_m.min() >= 0.0 and place_m.max() <= world.area_m):
-            raise ContractError(f"mobility {name} left the area [0, {world.area_m}] m")
-        return motion
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything that the next round depends on, as arrays by name."""
@@ -259,6 +243,30 @@ class Simulation:
 def _goes_on(round: int, now_s: float, rounds: int | None, time_s: float | None) -> bool:
     """There is time for ``round``, which would begin at ``now_s``."""
     return (rounds is None or round < rounds) and (time_s is None or now_s < time_s)
+
+
+def moved(
+    mobility: Mobility, world: World, round: int, move: Callable[[Mobility], Motion]
+) -> Motion:
+    """What the mobility model answers to ``move``; a plug-in may raise or answer anything."""
+    name = type(mobility).__name__
+    try:
+        motion = move(mobility)
+    except Exception as error:
+        raise blame(f"mobility {name}", error, f" in round {round}") from error
+    if not isinstance(motion, Motion):
+        raise ContractError(
+            f"mobility {name} answered a {type(motion).__name__}, expected a Motion"
+        )
+    place_m = motion.position_m
+    if place_m.shape != (world.users, 2):
+        raise ContractError(
+            f"mobility {name} gave places of shape {place_m.shape}, expected {(world.users, 2)}"
+        )
+    # min and max carry nan along, which compares false.
+    if not (place_m.min() >= 0.0 and place_m.max() <= world.area_m):
+        raise ContractError(f"mobility {name} left the area [0, {world.area_m}] m")
+    return motion
 
 
 def ask(policy: Policy, problem: Problem, rng: np.random.Generator, when: str = "") -> Schedule:
