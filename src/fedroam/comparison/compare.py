@@ -5,15 +5,8 @@ Members are independent runs, so they may be played by any number of processes, 
 on with: the tables come out the same.
 """
 
-import multiprocessing
-import os
-import queue
-import signal
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
-from multiprocessing.queues import Queue
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from fedroam.arrays import Floats
-from fedroam.errors import ConfigError, WorkerError
+from fedroam.comparison.players import play_in_processes
+from fedroam.errors import ConfigError
 from fedroam.runs import Progress, RunFolder, Settings, play
 from fedroam.runs.settings import Choice, Comparing, choice
 
@@ -107,7 +101,8 @@ def play_all(
         for member in flat:
             play(member.settings, member.folder, lambda p, m=member: on_progress(m, p))  # type: ignore[misc]
     else:
-        _play_in_processes(flat, workers, on_progress)
+        parts = [(member.settings, member.folder) for member in flat]
+        play_in_processes(parts, workers, lambda i, p: on_progress(flat[i], p))
     return read_comparison(members)
 
 
@@ -119,63 +114,3 @@ def read_comparison(members: list[list[Member]]) -> Comparison:
         summaries=tuple(tuple(RunFolder(m.folder).summary for m in row) for row in members),
         folders=tuple(tuple(m.folder for m in row) for row in members),
     )
-
-
-def _play_in_processes(
-    members: list[Member], workers: int, on_progress: Callable[[Member, Progress], None]
-) -> None:
-    context = multiprocessing.get_context("spawn")
-    news: Queue[tuple[int, Progress]] = context.Queue()
-    with ProcessPoolExecutor(workers, context, _start_work, (news,)) as pool:
-        waiting = {pool.submit(_play_one, i, m.settings, m.folder) for i, m in enumerate(members)}
-        try:
-            while waiting:
-                try:
-                    index, progress = news.get(timeout=0.1)
-                    on_progress(members[index], progress)
-                except queue.Empty:
-                    pass
-                done = {future for future in waiting if future.done()}
-                for future in as_completed(done):
-                    future.result()
-                waiting -= done
-        except BaseException as error:
-            for future in waiting:
-                future.cancel()
-            for process in list(pool._processes.values()):  # they keep what they have played
-                process.terminate()
-            if isinstance(error, BrokenProcessPool):
-                raise WorkerError(
-                    "a worker process died (killed, or out of memory?); the rounds recorded so far "
-                    "are safe, and the same command goes on from there"
-                ) from error
-            raise
-
-
-_news: Any = None
-"""The queue of this worker process, set once when it starts."""
-
-
-def _start_work(news: Any) -> None:
-    """Ctrl-C is not for the workers: whoever stops the comparison tells them so by SIGTERM."""
-    global _news  # noqa: PLW0603  (a worker process has one queue for its whole life)
-    _news = news
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _stop(*_: Any) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
-    raise KeyboardInterrupt
-
-
-def _play_one(index: int, settings: Settings, folder: Path) -> None:
-    def tell(progress: Progress) -> None:
-        if progress.round % 10 == 0 or progress.share >= 1:
-            _news.put((index, replace(progress, last=None)))
-
-    try:
-        signal.signal(signal.SIGTERM, _stop)
-        play(settings, folder, tell)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    except KeyboardInterrupt:
-        os._exit(130)  # all that has been played is kept; nobody waits for what comes next

@@ -8,10 +8,8 @@ per user are sent.
 
 import os
 import signal
-import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 from typing import Any
@@ -23,21 +21,13 @@ from fedroam.errors import ConfigError, WorkerError, require
 from fedroam.learning.engine import Engine, Taken
 from fedroam.learning.partition import Partition
 from fedroam.learning.records import Dataset, LocalTraining, Trainer
-from fedroam.learning.sharing import PROCESSES, SharedDataset, reserve, share
+from fedroam.learning.sharing import SharedDataset, reserve, share
 from fedroam.learning.shift import PATIENCE, Given, n_rows, reraise, work_off
 from fedroam.learning.worker import Job, Ready, Reply, Task, Train, work
+from fedroam.processes import PROCESSES, deaf_to_ctrl_c, single_thread
 
 GRACE_S = 5.0
 """How long a worker that ends by itself may take for it."""
-
-SINGLE_THREAD = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "BLIS_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "NUMBA_NUM_THREADS",
-)
 
 
 def usable_cores() -> int:
@@ -174,7 +164,7 @@ class _Worker:
             target=work, args=(theirs, self._job), name="fedroam-worker", daemon=True
         )
         try:
-            with _single_thread(), _deaf_to_ctrl_c():
+            with single_thread(), deaf_to_ctrl_c():
                 process.start()
         except (TypeError, AttributeError, ValueError, ImportError) as error:
             ours.close()
@@ -253,32 +243,3 @@ def _cause(exit_code: int | None) -> str:
         memory = " (out of memory?)" if name == "SIGKILL" else ""
         return f"signal {name}{memory}"
     return f"exit code {exit_code}"
-
-
-@contextmanager
-def _single_thread() -> Iterator[None]:
-    """Processes started inside use one thread each in whatever library they load."""
-    before = {name: os.environ.get(name) for name in SINGLE_THREAD}
-    os.environ.update(dict.fromkeys(SINGLE_THREAD, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
-@contextmanager
-def _deaf_to_ctrl_c() -> Iterator[None]:
-    """Processes started inside ignore Ctrl-C from their first moment, also while they import."""
-    is_ours = signal.getsignal(signal.SIGINT) is not None  # None: set by a program around Python
-    if not is_ours or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -2,16 +2,13 @@
 
 import ctypes
 from dataclasses import dataclass
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedroam.learning.records import Dataset
-
-PROCESSES = get_context("spawn")
-"""How processes are started: from scratch, so they inherit no threads and no locks."""
+from fedroam.processes import PROCESSES
 
 _FIELDS = ("train_x", "train_y", "test_x", "test_y")
 
