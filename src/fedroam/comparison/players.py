@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from fedroam.errors import FedroamError, WorkerError
-from fedroam.processes import PROCESSES, deaf_to_ctrl_c, single_thread
 from fedroam.runs import Progress, Settings, play
+from fedroam.spawn import PROCESSES, deaf_to_ctrl_c, single_thread
 
 TOLD_EVERY = 10
 """Rounds between two words of a player."""

@@ -24,7 +24,7 @@ from fedroam.learning.records import Dataset, LocalTraining, Trainer
 from fedroam.learning.sharing import SharedDataset, reserve, share
 from fedroam.learning.shift import PATIENCE, Given, n_rows, reraise, work_off
 from fedroam.learning.worker import Job, Ready, Reply, Task, Train, work
-from fedroam.processes import PROCESSES, deaf_to_ctrl_c, single_thread
+from fedroam.spawn import PROCESSES, deaf_to_ctrl_c, single_thread
 
 GRACE_S = 5.0
 """How long a worker that ends by itself may take for it."""

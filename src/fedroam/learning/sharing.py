@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedroam.learning.records import Dataset
-from fedroam.processes import PROCESSES
+from fedroam.spawn import PROCESSES
 
 _FIELDS = ("train_x", "train_y", "test_x", "test_y")
 
