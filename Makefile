@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check format bench docs clean help
+.PHONY: demo test check browser format bench docs clean help
 
 help:
 	@echo "make demo    set up, compare the policies, show table and figure"
@@ -40,7 +40,15 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: check
+# The browser in which the tests look at the pages: Debian's, where there is none.
+browser:
+	@for name in "$$CHROMIUM" chromium chromium-browser google-chrome-stable google-chrome; do \
+	  command -v "$$name" >/dev/null && exit 0; done; \
+	echo "installing chromium (once; apt-get)" >&2; \
+	sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); $$sudo apt-get update -qq && $$sudo env \
+	DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium >/dev/null
+
+test: check browser
 	$(BIN)/pytest -n 2 --dist worksteal
 
 format: $(VENV)/.dev

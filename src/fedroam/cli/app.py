@@ -126,6 +126,31 @@ def certify(
 
 
 @app.command()
+def view(
+    runs: Annotated[
+        list[Path], typer.Argument(help="Run folders, side by side; or a comparison's folder.")
+    ],
+    out: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option("--out", "-o", help="The page to write; default: view.html in the folder."),
+    ] = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Follow a run that is still going, until Ctrl-C.")
+    ] = False,
+    rounds: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="FIRST:END", help="Only these rounds, of a long run."),
+    ] = None,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Start no browser.")] = False,
+    json: Json = False,
+) -> None:
+    """Watch runs: one page, self-contained, with map, schedules and curves under one clock."""
+    from fedroam.cli.viewing import view_command
+
+    view_command(runs, out, rounds, live=live, opens=not no_open, as_json=json)
+
+
+@app.command()
 def solve(
     problem: Annotated[Path, typer.Argument(help="Problem file (.npz or .json).")],
     policy: Policy = "dagsa",

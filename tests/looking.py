@@ -1,0 +1,81 @@
+"""What the tests of pages share: a small world, its tables, and what a browser has seen."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from fedroam.runs import read_rounds
+
+WORLD = {
+    "name": "roaming",
+    "stop": {"rounds": 12},
+    "world": {"users": 15, "stations": 3},
+    "mobility": {"name": "random-direction", "speed_m_s": 40.0},
+    "fairness": {"rho1": 0.3},
+}
+LEARNING = {
+    "dataset": "synthetic",
+    "model": "mlp",
+    "local": {"local_epochs": 1},
+    "train_fraction": 0.2,
+    "test_fraction": 0.2,
+}
+
+
+def table_of(run: Path) -> list[dict]:
+    """The round table, as rows."""
+    return read_rounds(run).to_pylist()
+
+
+def same(a, b):
+    """Equal, or both unknown."""
+    return a == b or (np.isnan(a) and np.isnan(b))
+
+
+@dataclass
+class Seen:
+    """A page, and what it said and asked for while it was open."""
+
+    page: object
+    said: list = field(default_factory=list)
+    asked: list = field(default_factory=list)
+
+    def fact(self, name, run=0):
+        """A figure of the present round, to its last digit."""
+        shown = self.page.locator(".card").nth(run).locator(f"[data-fact={name}]")
+        return shown.get_attribute("data-value")
+
+    def facts(self, run=0):
+        """The figures that the round table has too."""
+        names = ("round", "length", "bound", "chosen", "required", "straggler", "accuracy")
+        cards = self.page.locator(".card").nth(run)
+        return {
+            n: float(self.fact(n, run)) for n in names if cards.locator(f"[data-fact={n}]").count()
+        }
+
+    def at(self, part):
+        """Scrub: move the slider to this part of the whole time."""
+        self.page.evaluate(
+            """part => { const time = document.getElementById("time");
+                time.value = part * time.max;
+                time.dispatchEvent(new Event("input")); }""",
+            part,
+        )
+        self.settle()
+
+    def settle(self):
+        """Until the picture is up to date."""
+        self.page.evaluate(
+            "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        )
+
+    @property
+    def clock(self):
+        """What the clock shows, in seconds."""
+        return float(self.page.locator("#clock").inner_text().split()[0])
+
+    @property
+    def tip(self):
+        """What is said where the pointer is."""
+        return self.page.locator("#tip").inner_text()
