@@ -97,18 +97,21 @@ def compare(
         ),
     ] = None,
     seeds: Annotated[Optional[int], typer.Option(min=1, help="How many seeds.")] = None,  # noqa: UP045
+    against: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="The policy that all others are compared with; default: the first."),
+    ] = None,
     sets: Sets = None,
     out: Out = None,
     workers: Workers = CORES,
     certify: Level = None,
     json: Json = False,
 ) -> None:
-    """Play several policies in the same worlds, under several seeds; table and figure."""
+    """Play several policies in the same worlds, under several seeds; tables and figures."""
     from fedroam.cli.comparing import compare_command
 
-    compare_command(
-        config, policy or [], seeds, _assignments(sets, certify=certify), out, workers, as_json=json
-    )
+    chosen = (*_assignments(sets, certify=certify), *_against(against))
+    compare_command(config, policy or [], seeds, chosen, out, workers, as_json=json)
 
 
 @app.command()
@@ -242,6 +245,10 @@ def demo(
     from fedroam.cli.demo import demo_command
 
     demo_command(out, workers, as_json=json)
+
+
+def _against(label: str | None) -> tuple[str, ...]:
+    return () if label is None else (f'compare.against="{label}"',)
 
 
 def _assignments(

@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
-from fedroam.cli.comparing import as_object, play_with_bars, print_comparison, write_comparison
+from fedroam.cli.compared import as_object, print_comparison
+from fedroam.cli.comparing import play_with_bars, write_comparison
 from fedroam.cli.screen import print_json, say
+from fedroam.comparison import tables_of
 from fedroam.learning import datasets
 from fedroam.runs import parse
 
@@ -41,11 +43,12 @@ def demo_command(out: Path, workers: int, *, as_json: bool) -> None:
         " epochs);\nsix policies have 15 simulated seconds each, under 3 seeds"
     )
     comparison = play_with_bars(settings, out, workers)
-    files = write_comparison(comparison, out)
+    tables = tables_of(settings, comparison)
+    files = write_comparison(settings, tables, out)
     if as_json:
-        print_json(as_object(settings, comparison, files))
+        print_json(as_object(settings, comparison, tables, files))
         return
-    print_comparison(settings, comparison)
+    print_comparison(settings, tables)
     for file in files:
         if file.suffix in (".png", ".csv"):
             say(f"wrote {file}")

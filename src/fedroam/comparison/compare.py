@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from fedroam.arrays import Floats
 from fedroam.comparison.players import play_in_processes
-from fedroam.errors import ConfigError
+from fedroam.errors import ConfigError, nearest
 from fedroam.runs import Progress, RunFolder, Settings, play
 from fedroam.runs.settings import Choice, Comparing, choice
 
@@ -45,16 +44,6 @@ class Comparison:
         row = self.summaries[self.labels.index(label)]
         return np.array([summary.get(measure, np.nan) for summary in row], float)
 
-    def table(self) -> pa.Table:
-        """Tidy: one row a policy and seed, one column a measure."""
-        rows = [
-            {"label": label, **summary}
-            for label, row in zip(self.labels, self.summaries, strict=True)
-            for summary in row
-        ]
-        columns = {key: None for row in rows for key in row}
-        return pa.table({key: [row.get(key) for row in rows] for key in columns})
-
 
 def members_of(settings: Settings, folder: Path) -> list[list[Member]]:
     """All members, ``[policy][seed]``, and where each is played."""
@@ -68,6 +57,8 @@ def members_of(settings: Settings, folder: Path) -> list[list[Member]]:
         )
     if len(set(labels)) != len(labels):
         raise ConfigError(f"compare.labels are {list(labels)}, expected each once")
+    if (against := settings.compare.against) and against not in labels:
+        raise ConfigError(f"compare.against: no {against!r}; {nearest(against, labels)}")
     return [
         [
             Member(

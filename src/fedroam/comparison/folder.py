@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from fedroam.comparison.compare import Member
+from fedroam.comparison.compare import Comparison, Member, members_of, read_comparison
 from fedroam.errors import ConfigError
 from fedroam.files import write_text
 from fedroam.runs import RunFolder, Settings, parse, to_toml
@@ -34,6 +34,22 @@ def begin_comparison(settings: Settings, members: list[list[Member]], folder: Pa
     with told(folder):
         folder.mkdir(parents=True, exist_ok=True)
         write_text(note, to_toml(settings))
+
+
+def open_comparison(folder: Path) -> tuple[Settings, Comparison]:
+    """
+    What was compared in ``folder``, and what came out: its settings and its comparison.
+
+    Of one that is still being played: the policies that have been played under all seeds.
+    """
+    if not (folder / NOTE).exists():
+        raise ConfigError(f"{folder} is no comparison's folder, it holds no {NOTE}")
+    settings = parse(read_table(folder / NOTE))
+    members = members_of(settings, folder)
+    played = [row for row in members if all(RunFolder(m.folder).is_complete for m in row)]
+    if not played:
+        raise ConfigError(f"{folder}: no policy has been played under all of its seeds yet")
+    return settings, read_comparison(played)
 
 
 def _common(settings: Settings) -> Settings:

@@ -90,9 +90,16 @@ class Comparing:
     policies: tuple[Choice, ...] = ()
     labels: tuple[str, ...] = ()
     seeds: int = 5  # seed, seed + 1, ...
+    against: str = ""  # the label that all others are compared with; the first
+    accuracies: tuple[float, ...] = ()  # whose times are told; 0.5, 0.8, 0.9, 0.95
+    times_s: tuple[float, ...] = ()  # whose accuracies are told; a quarter, half, all
 
     def __post_init__(self) -> None:
         require(self.seeds >= 1, "seeds", self.seeds, ">= 1")
+        for mark in self.accuracies:
+            require(0 < mark <= 1, "accuracies", mark, "each in (0, 1]")
+        for time_s in self.times_s:
+            require(0 < time_s < np.inf, "times_s", time_s, "each > 0 seconds")
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ def _learning(rounds: pa.Table) -> dict[str, Any]:
 
 def mark_name(mark: float) -> str:
     """``time_to_90_s`` for 0.9."""
-    return f"time_to_{100 * mark:.0f}_s"
+    return f"time_to_{100 * mark:g}_s"
 
 
 def time_to(mark: float, end_s: Floats, accuracy: Floats) -> float | None:
