@@ -82,7 +82,7 @@ def test_mistakes_of_the_users_are_exit_2_and_failures_of_ours_exit_1(
 ):
     """Whatever a command raises on purpose is one line on stderr."""
 
-    def command():
+    def command(standalone_mode):
         raise kind("what happened")
 
     monkeypatch.setattr(app, "app", command)

@@ -16,7 +16,8 @@ The command line makes two of them failures of ours, exit code 1: WorkerError an
 all below it. The rest is for the user to mend, exit code 2.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from traceback import extract_tb
@@ -70,12 +71,23 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(choices)}"
 
 
-def blame(culprit: str, error: Exception, when: str = "") -> ContractError:
+def blame(culprit: str, error: BaseException, when: str = "") -> ContractError:
     """What to raise, in one line, where a plug-in raised ``error``: who, what, when and where."""
     frames = extract_tb(error.__traceback__)
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     message = " ".join(str(error).split())
     return ContractError(f"{culprit} raised {type(error).__name__}{when}: {message}{where}")
+
+
+@contextmanager
+def blaming(culprit: str) -> Iterator[None]:
+    """Within it a plug-in is at work: what it raises is told in one line, with its name."""
+    try:
+        yield
+    except FedroamError:
+        raise
+    except Exception as error:
+        raise blame(culprit, error) from error
 
 
 def require(ok: bool, field: str, value: object, expected: str) -> None:

@@ -33,6 +33,13 @@ class Raises:
 class Nonsense:
     def __call__(self, problem, rng):
         return 42
+
+class Exits:
+    def __call__(self, problem, rng):
+        raise SystemExit(0)
+
+def plain(problem, rng, extra=0):
+    return All()(problem, rng)
 """
 
 PLUGIN = """
@@ -95,6 +102,15 @@ BAD_RUN = {
     "own policy": (["small.toml", "-p", "no_module:X"], "cannot load 'no_module:X'"),
     "no equals": (["small.toml", "--set", "rounds"], "is not an assignment, expected key=value"),
     "seed": (["small.toml", "--seed", "-3"], "seed is -3, expected >= 0"),
+    "no workers": (
+        ["small.toml", "--workers", "0"],
+        "0 is not in the range x>=1. (fedroam run --he",
+    ),
+    "option": (
+        ["small.toml", "--polcy", "all"],
+        "No such option '--polcy'. Did you mean '--policy'",
+    ),
+    "nothing": ([], "Missing argument 'CONFIG'. (fedroam run --help)"),
 }
 
 
@@ -177,11 +193,13 @@ def test_a_folder_that_cannot_be_written_is_exit_1(fedroam, tmp_path, config):
 
 
 def test_policies_of_ones_own_can_be_run_and_solve(fedroam, config, problem_file, own_policy):
-    """A class, by module and name."""
-    done = fedroam("solve", problem_file, "--policy", f"{own_policy}:Fine", "--json")
-    assert json.loads(done.out)["selected"] == 12
-    done = fedroam("run", config, "--policy", f"{own_policy}:Fine", "--json")
-    assert json.loads(done.out)["users_per_round"] == 9
+    """A class or a plain function, by module and name."""
+    for name in ("Fine", "plain"):
+        policy = ("--policy", f"{own_policy}:{name}")
+        done = fedroam("solve", problem_file, *policy, "--json")
+        assert json.loads(done.out)["selected"] == 12
+        done = fedroam("run", config, *policy, "--out", name, "--json")
+        assert json.loads(done.out)["users_per_round"] == 9
 
 
 @pytest.mark.parametrize(
@@ -189,6 +207,7 @@ def test_policies_of_ones_own_can_be_run_and_solve(fedroam, config, problem_file
     [
         ("Raises", "policy Raises raised OSError"),
         ("Nonsense", "policy Nonsense answered a int"),
+        ("Exits", "policy Exits raised SystemExit"),
         ("Absent", "AttributeError"),
     ],
 )

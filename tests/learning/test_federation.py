@@ -1,11 +1,13 @@
 """Rounds of federated training: FedAvg by the book, the same for all, and resumable."""
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from fedroam.errors import ConfigError, ContractError
+from fedroam.errors import ConfigError, ContractError, FedroamError
 from fedroam.learning.aggregation import SERVERS, Adam, Average, Momentum
 from fedroam.learning.checkpoints import load_arrays, save_arrays
 from fedroam.learning.datasets import Synthetic
@@ -179,6 +181,63 @@ def test_nobody_is_not_a_federation():
     """At least one user."""
     with pytest.raises(ConfigError, match="users is 0"):
         Federation(SMALL, users=0)
+
+
+@dataclass(frozen=True)
+class Odd:
+    """A server rule, a partition rule and a data set in one, which answers what it is told to."""
+
+    answer: Callable[..., Any]
+    name = "odd"
+
+    def start(self, n_parameters):
+        """Nothing to remember."""
+        return {}
+
+    def step(self, weights, mean, state):
+        """Whatever."""
+        return self.answer(weights), state
+
+    def __call__(self, labels, n_users, rng):
+        """Whatever."""
+        return self.answer(labels)
+
+    def load(self, folder):
+        """Whatever."""
+        return self.answer(folder)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda weights: weights / 0, "server odd answered nan or infinity in round 0"),
+        (lambda weights: weights[1:], r"server odd answered float32.259,. in round 0"),
+        (lambda weights: weights.no, "server odd in round 0 raised AttributeError: 'numpy.ndarray"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_what_a_servers_rule_does_wrong_is_told_with_its_name(answer, message):
+    """And the model stays as it was."""
+    with federation(server=Odd(answer)) as ours:
+        before = ours.weights_sha256
+        with pytest.raises(FedroamError, match=message):
+            ours.train(0, np.arange(12))
+        assert ours.weights_sha256 == before
+
+
+@pytest.mark.parametrize(
+    ("family", "answer", "message"),
+    [
+        ("dataset", lambda _: 3, "data set odd loaded a int, expected a Dataset"),
+        ("dataset", lambda _: {}["x"], "data set odd raised KeyError: 'x'"),
+        ("partition", lambda _: 3, "partition odd raised AttributeError"),
+        ("partition", lambda _: {}["x"], "partition odd raised KeyError: 'x'"),
+    ],
+)
+def test_what_other_plug_ins_do_wrong_is_told_with_their_name(family, answer, message):
+    """In one line, before anything is trained."""
+    with pytest.raises(ContractError, match=message):
+        federation(**{family: Odd(answer)})
 
 
 def test_the_built_in_networks_train_in_workers():

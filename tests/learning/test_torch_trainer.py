@@ -102,6 +102,8 @@ def test_pytorchs_own_state_is_left_alone():
         ("for_other_images", ConfigError, "does not take images of 1 x 16 x 16"),
         ("in_double", ContractError, "1.weight is torch.float64"),
         ("not_a_module", ContractError, "returned int"),
+        ("that_raises", ContractError, r"raised LookupError: nothing for 16 .toys.py:\d+."),
+        ("that_raises_later", ContractError, "'learning.toys:that_raises_later' raised LookupErr"),
         ("missing", ConfigError, "cannot load 'learning.toys:missing'"),
     ],
 )

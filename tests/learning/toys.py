@@ -61,6 +61,21 @@ def in_double():
     return nn.Sequential(nn.Flatten(), nn.Linear(256, 10)).double()
 
 
+def that_raises(side):
+    """A factory with a mistake in it."""
+    raise LookupError(f"nothing\nfor {side}")
+
+
+def that_raises_later():
+    """A module whose answer is a mistake."""
+
+    class Later(nn.Module):
+        def forward(self, images):
+            raise LookupError("later")
+
+    return Later()
+
+
 def not_a_module():
     """Nothing to train."""
     return 3

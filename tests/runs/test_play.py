@@ -126,6 +126,25 @@ def test_a_folder_with_another_run_is_refused_and_untouched(tmp_path):
     assert contents(tmp_path / "run") == before
 
 
+def test_bug_a_run_that_cannot_start_was_in_the_way_of_the_one_meant(tmp_path):
+    """Found by use: after ``model = "cn"`` its folder was said to hold another run."""
+    learning = {"dataset": "synthetic", "model": "cn", "partition": "iid"}
+    for place in (tmp_path / "new", tmp_path / "empty"):
+        with pytest.raises(ConfigError, match="did you mean 'cnn'"):
+            play(small(learning=learning), place)
+        assert contents(tmp_path) == {}
+        (tmp_path / "empty").mkdir()
+    play(small(), tmp_path / "run")
+    (tmp_path / "run/summary.json").unlink()
+    before = contents(tmp_path / "run")
+
+    with pytest.raises(LookupError), RunFolder(tmp_path / "run").or_not_begun():
+        raise LookupError
+    with pytest.raises(ConfigError), RunFolder(tmp_path / "run").or_not_begun():
+        raise ConfigError
+    assert contents(tmp_path / "run") == before, "rounds have been recorded"
+
+
 @pytest.mark.parametrize("what", ["file", "folder"])
 def test_a_place_where_something_else_lies_is_refused_and_untouched(tmp_path, what):
     """Neither a file nor a folder of the user's is written into."""

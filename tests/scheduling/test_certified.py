@@ -336,12 +336,12 @@ def test_whoever_waits_long_enough_is_served():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"effort": -1}, "policy.effort"),
-        ({"effort": float("nan")}, "policy.effort"),
-        ({"time_limit_s": -1.0}, "policy.time_limit_s"),
+        ({"effort": -1}, "effort"),
+        ({"effort": float("nan")}, "effort"),
+        ({"time_limit_s": -1.0}, "time_limit_s"),
         ({"fairness": "queue"}, "did you mean 'queues'"),
-        ({"quota": 2.0}, "policy.quota"),
-        ({"weight": 0.0}, "policy.weight"),
+        ({"quota": 2.0}, "quota"),
+        ({"weight": 0.0}, "weight"),
         ({"fairness": "queues", "time_limit_s": 1.0}, "none with queues"),
     ],
 )
@@ -353,5 +353,5 @@ def test_options_without_sense_are_refused(options, message):
 
 def test_exact_refuses_no_time():
     """A limit of 0 seconds is a mistake."""
-    with pytest.raises(ConfigError, match=r"policy.time_limit_s is 0"):
+    with pytest.raises(ConfigError, match=r"time_limit_s is 0"):
         Exact(time_limit_s=0.0)

@@ -7,10 +7,12 @@ to stderr. Everything heavy is imported inside the commands, so that ``--help`` 
 """
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
+import click
 import typer
 
 CORES = os.cpu_count() or 1
@@ -47,7 +49,15 @@ def main() -> None:
     from fedroam.errors import FedroamError, StorageError, WorkerError
 
     try:
-        app()
+        code = app(standalone_mode=False)
+    except click.ClickException as error:
+        if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):
+            error.show()  # the help, as was asked for by saying nothing
+        else:
+            print(f"fedroam: {_in_one_line(error)}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except click.Abort:
+        sys.exit(130)
     except FedroamError as error:
         if os.environ.get("FEDROAM_DEBUG"):
             raise
@@ -56,6 +66,15 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output has gone, e.g. `fedroam list | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _in_one_line(error: click.ClickException) -> str:
+    """What is wrong with the words on the command line, and where the right ones are told."""
+    context = getattr(error, "ctx", None)
+    hint = f" ({context.command_path} --help)" if context else ""
+    sentences = re.split(r"(?<=[.?])\s+", " ".join(error.format_message().split()))
+    return " ".join(dict.fromkeys(sentences)) + hint  # two libraries may give the same advice
 
 
 @app.callback(invoke_without_command=True)

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedroam.arrays import Floats32, Ints
-from fedroam.errors import ConfigError, ContractError, require
+from fedroam.arrays import Floats, Floats32, Ints
+from fedroam.errors import ConfigError, ContractError, DivergedError, blaming, require
 from fedroam.learning import datasets
-from fedroam.learning.aggregation import Average, Server, State, WeightedMean
+from fedroam.learning.aggregation import Average, Server, State, WeightedMean, is_finite
 from fedroam.learning.datasets import Recipe
 from fedroam.learning.engine import Batch, StartEngine
 from fedroam.learning.partition import Partition, PartitionRule, Shards
@@ -70,7 +70,13 @@ class Federation:
         start: StartEngine | None = None,
     ) -> None:
         require(users >= 1, "users", users, ">= 1")
-        data = datasets.load(settings.dataset, folder)
+        with blaming(f"data set {_named(settings.dataset)}"):
+            data = datasets.load(settings.dataset, folder)
+        if not isinstance(data, Dataset):
+            raise ContractError(
+                f"data set {_named(settings.dataset)} loaded a {type(data).__name__}, "
+                "expected a Dataset"
+            )
         self.settings, self.seed = settings, seed
         self.dataset = _tested_part(data, settings.test_fraction, seed)
         self.partition = _divide(data, settings, users, seed)
@@ -132,10 +138,7 @@ class Federation:
         self._engine.train(self._weights, round, users, take)
         value = mean.finish()
         if value is not None:
-            server = self.settings.server
-            self._weights, self._server_state = server.step(
-                self._weights, value, self._server_state
-            )
+            self._weights, self._server_state = self._stepped(value, round)
         taken = np.array([int(user) in loss for user in users], np.bool_)
         return TrainReport(
             users=users[taken],
@@ -143,6 +146,20 @@ class Federation:
             samples=np.array([samples[int(user)] for user in users[taken]], np.int64),
             refused=users[~taken],
         )
+
+    def _stepped(self, mean: Floats, round: int) -> tuple[Floats32, State]:
+        """What the server rule makes of the mean; a plug-in may raise or answer anything."""
+        culprit = f"server {_named(self.settings.server)}"
+        with blaming(f"{culprit} in round {round}"):
+            weights, state = self.settings.server.step(self._weights, mean, self._server_state)
+            if weights.shape != mean.shape or weights.dtype != np.float32:
+                raise ContractError(
+                    f"{culprit} answered {weights.dtype}{weights.shape} in round {round}, "
+                    f"expected float32{mean.shape}"
+                )
+        if not is_finite(weights):
+            raise DivergedError(f"{culprit} answered nan or infinity in round {round}")
+        return weights, state
 
     def evaluate(self) -> Evaluation:
         """Test the global model."""
@@ -193,17 +210,24 @@ class Federation:
         return given
 
 
+def _named(plugin: object) -> str:
+    """What to call a plug-in in a message."""
+    return str(getattr(plugin, "name", None) or type(plugin).__name__)
+
+
 def _trainer(settings: LearningSettings, data: Dataset) -> Trainer:
     if isinstance(settings.trainer, str):
-        return trainer_for(data, settings.model, settings.trainer, settings.device)
+        with blaming(f"trainer {settings.trainer!r}"):
+            return trainer_for(data, settings.model, settings.trainer, settings.device)
     return settings.trainer
 
 
 def _divide(data: Dataset, settings: LearningSettings, users: int, seed: int) -> Partition:
     """The partition of the part of the training set that is used, in numbers of the whole set."""
     part = _part(len(data.train_y), settings.train_fraction, seed, "train")
-    divided = settings.partition(data.train_y[part], users, stream(seed, "partition"))
-    return Partition(divided.indptr, part[divided.sample])
+    with blaming(f"partition {_named(settings.partition)}"):
+        divided = settings.partition(data.train_y[part], users, stream(seed, "partition"))
+        return Partition(divided.indptr, part[divided.sample])
 
 
 def _tested_part(data: Dataset, fraction: float, seed: int) -> Dataset:

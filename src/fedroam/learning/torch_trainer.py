@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from fedroam.arrays import Bytes, Floats32, Ints
-from fedroam.errors import ConfigError, ContractError
+from fedroam.errors import ConfigError, ContractError, blaming
 from fedroam.learning.batches import batch_order, check_images, check_request
 from fedroam.learning.models import (
     MODELS,
@@ -164,14 +164,19 @@ def import_torch() -> Any:
     return torch
 
 
+def require_device(device: str) -> None:
+    """Raise ConfigError unless PyTorch can compute on ``device``."""
+    try:
+        import_torch().empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise ConfigError(f"device is {device!r}, which PyTorch cannot use: {error}") from error
+
+
 @contextmanager
 def _session(device: str, rng: np.random.Generator | None = None) -> Iterator[Any]:
     """PyTorch with one thread and, from ``rng``, random numbers of its own; both put back after."""
+    require_device(device)
     torch = import_torch()
-    try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise ConfigError(f"device is {device!r}, which PyTorch cannot use: {error}") from error
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -250,10 +255,11 @@ def _build_user_module(source: UserModule) -> Any:
         "side": source.side,
         "n_classes": source.n_classes,
     }
-    parameters = signature(factory).parameters.values()
-    takes_all = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters)
-    known = {parameter.name for parameter in parameters}
-    module = factory(**{k: v for k, v in offered.items() if takes_all or k in known})
+    with blaming(f"model {source.factory!r}"):
+        parameters = signature(factory).parameters.values()
+        takes_all = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters)
+        known = {parameter.name for parameter in parameters}
+        module = factory(**{k: v for k, v in offered.items() if takes_all or k in known})
     if not isinstance(module, torch.nn.Module):
         kind = type(module).__name__
         raise ContractError(f"model {source.factory!r} returned {kind}, expected torch.nn.Module")
@@ -268,7 +274,7 @@ def _check_user_module(torch: Any, source: UserModule, module: Any) -> None:
                 f"model {source.factory!r}: {name} is {tensor.dtype}, expected torch.float32"
             )
     images = torch.zeros(2, source.channels, source.side, source.side)
-    with torch.no_grad():
+    with torch.no_grad(), blaming(f"model {source.factory!r}"):
         try:
             found = tuple(deepcopy(module).eval()(images).shape)
         except RuntimeError as error:

@@ -25,9 +25,9 @@ def native_trainer(model: str, dataset: Dataset, device: str = "cpu") -> Trainer
 
 def torch_trainer(model: str, dataset: Dataset, device: str = "cpu") -> Trainer:
     """PyTorch, for the built-in models and any ``package.module:factory``."""
-    from fedroam.learning.torch_trainer import TorchTrainer, UserModule, import_torch
+    from fedroam.learning.torch_trainer import TorchTrainer, UserModule, require_device
 
-    import_torch()
+    require_device(device)
     if model in MODELS:
         return TorchTrainer(MODELS[model].network(dataset), device)
     trainer = TorchTrainer(UserModule(model, *image_format(dataset)), device)

@@ -20,7 +20,7 @@ from typing import Any
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from fedroam.errors import ConfigError, StorageError
+from fedroam.errors import ConfigError, FedroamError, StorageError
 from fedroam.files import aside, write_text
 from fedroam.learning.checkpoints import load_arrays, save_arrays
 from fedroam.runs.settings import Settings, parse, read_table, to_table, to_toml
@@ -36,6 +36,8 @@ from fedroam.scheduling.interchange import write_problem
 from fedroam.simulation import Simulation
 
 TABLES = ("rounds", "users")
+BEGUN = frozenset({"config.toml", "versions.json", ".lock"})
+"""What a run holds before its first round is recorded."""
 
 
 class RunFolder:
@@ -93,6 +95,19 @@ class RunFolder:
             with told(self.path):
                 self._drop_loose_ends()
             yield
+
+    @contextlib.contextmanager
+    def or_not_begun(self) -> Iterator[None]:
+        """What cannot even start (a model that is not there) leaves no run that is in the way."""
+        try:
+            yield
+        except FedroamError:
+            if {file.name for file in self.path.iterdir()} <= BEGUN:
+                for name in BEGUN:
+                    (self.path / name).unlink(missing_ok=True)
+                with contextlib.suppress(OSError):
+                    self.path.rmdir()
+            raise
 
     def load_state(self) -> dict[str, NDArray[Any]] | None:
         """The state at the last checkpoint; rows beyond it are dropped."""

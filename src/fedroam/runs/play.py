@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -50,15 +50,17 @@ def play(
     with folder.alone():
         if folder.is_complete:
             return folder.summary
-        with _federation(settings, workers) as federation:
-            simulation = Simulation(
-                settings.scenario(),
-                settings.policy.make(),
-                seed=settings.seed,
-                learner=federation,
-                payload_bit=federation.payload_bit if federation else None,
-                evaluating=settings.evaluation,
-            )
+        with ExitStack() as open_ones:
+            with folder.or_not_begun():
+                federation = open_ones.enter_context(_federation(settings, workers))
+                simulation = Simulation(
+                    settings.scenario(),
+                    settings.policy.make(),
+                    seed=settings.seed,
+                    learner=federation,
+                    payload_bit=federation.payload_bit if federation else None,
+                    evaluating=settings.evaluation,
+                )
             if (state := folder.load_state()) is not None:
                 simulation.restore(state)
             with _events(settings, path, simulation.round) as write_events:

@@ -5,6 +5,7 @@ This is the edge where names stand for objects: inside the package a policy is a
 it is ``[policy] name = "dagsa"`` with its options beside the name.
 """
 
+import inspect
 import tomllib
 import types
 from collections.abc import Callable, Mapping
@@ -345,7 +346,7 @@ def _make(family: str, name: str, options: Mapping[str, Any]) -> tuple[Any, dict
             raise ConfigError(f"{family}.{key}: no such option of {name!r}; {hint}")
     values = {key: _value(kinds[key], v, f"{family}.{key}") for key, v in options.items()}
     try:
-        made = factory(**values)
+        made = factory if _is_itself(family, factory) else factory(**values)
     except ConfigError as error:
         raise ConfigError(f"{family}.{error}") from error
     except Exception as error:  # a plug-in may raise anything while it is made
@@ -354,6 +355,14 @@ def _make(family: str, name: str, options: Mapping[str, Any]) -> tuple[Any, dict
         ) from error
     complete = {key: _plain(getattr(made, key)) for key in kinds}
     return made, {key: value for key, value in complete.items() if value is not None}
+
+
+def _is_itself(family: str, factory: Callable[..., Any]) -> bool:
+    """A function of a problem and random numbers is a policy, not something that makes one."""
+    if family != "policy" or not inspect.isfunction(factory):
+        return False
+    given = inspect.signature(factory).parameters.values()
+    return sum(p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD for p in given) == 2
 
 
 def _option_types(family: str, name: str) -> dict[str, Any]:

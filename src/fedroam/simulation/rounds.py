@@ -277,7 +277,7 @@ def ask(policy: Policy, problem: Problem, rng: np.random.Generator, when: str = 
         raise InfeasibleError(
             f"policy {name_of(policy)} found no schedule{when}: {error}"
         ) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise blame(f"policy {name_of(policy)}", error, when) from error
     if not isinstance(schedule, Schedule):
         raise ContractError(

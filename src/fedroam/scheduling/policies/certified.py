@@ -34,16 +34,16 @@ class Certified:
     weight: float = 200.0  # selections per second
 
     def __post_init__(self) -> None:
-        require(0 <= self.effort < np.inf, "policy.effort", self.effort, "a number >= 0")
+        require(0 <= self.effort < np.inf, "effort", self.effort, "a number >= 0")
         limit = 0.0 if self.time_limit_s is None else self.time_limit_s
-        require(limit >= 0, "policy.time_limit_s", self.time_limit_s, "seconds >= 0")
+        require(limit >= 0, "time_limit_s", self.time_limit_s, "seconds >= 0")
         if self.fairness not in FAIRNESS:
             hint = nearest(self.fairness, FAIRNESS)
-            raise ConfigError(f"policy.fairness: no {self.fairness!r}; {hint}")
-        require(0 <= self.quota <= 1, "policy.quota", self.quota, "a part of the rounds, 0..1")
-        require(0 < self.weight < np.inf, "policy.weight", self.weight, "a number > 0")
+            raise ConfigError(f"fairness: no {self.fairness!r}; {hint}")
+        require(0 <= self.quota <= 1, "quota", self.quota, "a part of the rounds, 0..1")
+        require(0 < self.weight < np.inf, "weight", self.weight, "a number > 0")
         clash = self.fairness == "queues" and self.time_limit_s is not None
-        require(not clash, "policy.time_limit_s", self.time_limit_s, "none with queues")
+        require(not clash, "time_limit_s", self.time_limit_s, "none with queues")
 
     def __call__(self, problem: Problem, rng: np.random.Generator) -> Schedule:
         """The best schedule found."""

@@ -22,8 +22,8 @@ class Exact:
     effort: float = 1.0
 
     def __post_init__(self) -> None:
-        require(self.time_limit_s > 0, "policy.time_limit_s", self.time_limit_s, "seconds > 0")
-        require(0 <= self.effort < np.inf, "policy.effort", self.effort, "a number >= 0")
+        require(self.time_limit_s > 0, "time_limit_s", self.time_limit_s, "seconds > 0")
+        require(0 <= self.effort < np.inf, "effort", self.effort, "a number >= 0")
 
     def __call__(self, problem: Problem, rng: np.random.Generator) -> Schedule:
         """The shortest schedule found."""
