@@ -75,7 +75,7 @@ def test_the_tables_say_what_happened(tmp_path):
     finish_s = users["finish_s"].to_numpy().reshape(30, 12)
     np.testing.assert_array_equal(finish_s, [one.verdict.finish_s for one in played])
     x_m = users["x_m"].to_numpy().reshape(30, 12)
-    np.testing.assert_array_equal(x_m, [one.position_m[:, 0] for one in played])
+    np.testing.assert_allclose(x_m, [one.position_m[:, 0] for one in played], rtol=1e-7)
 
 
 def test_the_summary_is_recomputed_from_the_table(tmp_path):

@@ -6,11 +6,11 @@ from pathlib import Path
 import typer
 
 from fedroam.cli.compared import as_object, print_comparison
-from fedroam.cli.running import stop_like_ctrl_c
-from fedroam.cli.screen import print_json, progress_bars, say
+from fedroam.cli.running import say_size, stop_like_ctrl_c
+from fedroam.cli.screen import print_json, say
+from fedroam.cli.watching import watching
 from fedroam.comparison import (
     Comparison,
-    Member,
     Tables,
     begin_comparison,
     differences,
@@ -22,7 +22,7 @@ from fedroam.comparison import (
 )
 from fedroam.comparison.tables import write_table
 from fedroam.plots import KINDS, draw_comparison
-from fedroam.runs import Progress, Settings, parse
+from fedroam.runs import RunFolder, Settings, parse
 from fedroam.runs.folder import told
 from fedroam.runs.settings import assign, read_table
 
@@ -65,24 +65,16 @@ def play_with_bars(settings: Settings, folder: Path, workers: int) -> Comparison
     members = members_of(settings, folder)
     begin_comparison(settings, members, folder)
     stop_like_ctrl_c()
-    with progress_bars() as bars:
-        tasks = {
-            row[0].label: bars.add_task(row[0].label, total=len(row), note="") for row in members
-        }
-        shares: dict[tuple[str, int], float] = {}
-
-        def show(member: Member, progress: Progress) -> None:
-            shares[member.label, member.settings.seed] = progress.share
-            done = sum(share for (label, _), share in shares.items() if label == member.label)
-            note = f"seed {member.settings.seed}, round {progress.round}"
-            bars.update(tasks[member.label], completed=done, note=note)
-
-        try:
-            return play_all(members, workers, show)
-        except KeyboardInterrupt:
-            bars.stop()
-            say(f"fedroam: stopped; what has been played is in {folder}; the same command goes on")
-            raise typer.Exit(130) from None
+    played = [m for row in members for m in row if RunFolder(m.folder).is_complete]
+    say_size(settings, sum(map(len, members)) - len(played))
+    try:
+        with watching(settings.name, {row[0].label: len(row) for row in members}) as board:
+            for member in played:
+                board.skip(member.label, member.settings.seed)
+            return play_all(members, workers, lambda m, p: board.show(m.label, p, m.settings.seed))
+    except KeyboardInterrupt:
+        say(f"fedroam: stopped; what has been played is in {folder}; the same command goes on")
+        raise typer.Exit(130) from None
 
 
 def write_comparison(

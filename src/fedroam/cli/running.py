@@ -6,9 +6,13 @@ from typing import Any
 
 import typer
 
-from fedroam.cli.screen import print_json, print_table, progress_bars, say
-from fedroam.errors import FedroamError
-from fedroam.runs import Progress, RunFolder, play, read_settings
+from fedroam.cli.screen import print_json, print_table, say
+from fedroam.cli.watching import watching
+from fedroam.runs import RunFolder, Settings, play, read_settings
+from fedroam.runs.sizes import expected_bytes
+
+WORTH_A_WORD = 5_000_000
+"""Bytes."""
 
 
 def run_command(
@@ -19,30 +23,32 @@ def run_command(
     folder = out or default_folder(config)
     was_complete = RunFolder(folder).is_complete
     stop_like_ctrl_c()
-    with progress_bars() as bars:
-        task = bars.add_task(settings.policy.name, total=1.0, note="")
-
-        def show(progress: Progress) -> None:
-            note = f"round {progress.round}, {progress.now_s:.1f} s simulated"
-            if progress.accuracy is not None:
-                note += f", accuracy {progress.accuracy:.2%}"
-            bars.update(task, completed=progress.share, note=note)
-
-        try:
-            summary = play(settings, folder, show, workers)
-        except KeyboardInterrupt:
-            bars.stop()
-            say(f"fedroam: stopped; all rounds played are in {folder}; the same command goes on")
-            raise typer.Exit(130) from None
-        except FedroamError:
-            bars.stop()
-            raise
+    if not was_complete:
+        say_size(settings)
+    try:
+        with watching(settings.name, {settings.policy.name: 1}) as board:
+            summary = play(settings, folder, lambda p: board.show(settings.policy.name, p), workers)
+    except KeyboardInterrupt:
+        say(f"fedroam: stopped; all rounds played are in {folder}; the same command goes on")
+        raise typer.Exit(130) from None
     if was_complete:
         say(f"{folder} already holds this run, complete; here is its summary")
     if as_json:
         print_json({"folder": str(folder), **summary})
     else:
         print_summary(f"{settings.name}: {folder}", summary)
+
+
+def say_size(settings: Settings, n_runs: int = 1) -> None:
+    """Say beforehand how much will be written, where that is worth a word."""
+    expected = expected_bytes(settings)
+    n_bytes = n_runs * expected.n_bytes
+    if n_bytes >= WORTH_A_WORD:
+        each = f" per {expected.rounds} rounds" if not expected.is_total else ""
+        say(
+            f"will write about {n_bytes / 1e6:.0f} MB{each}, a row for every user and round"
+            " (--set detail=false: without)"
+        )
 
 
 def default_folder(config: Path) -> Path:

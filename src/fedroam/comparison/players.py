@@ -8,6 +8,7 @@ moment, also while it is speaking, keeps nobody waiting.
 import os
 import pickle
 import signal
+import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -20,8 +21,8 @@ from fedroam.errors import FedroamError, WorkerError
 from fedroam.runs import Progress, Settings, play
 from fedroam.spawn import PROCESSES, deaf_to_ctrl_c, single_thread
 
-TOLD_EVERY = 10
-"""Rounds between two words of a player."""
+TOLD_EVERY_S = 0.2
+"""Between two words of a player."""
 
 GRACE_S = 30.0
 """How long a player that is told to stop may take to write down what it has played."""
@@ -119,9 +120,12 @@ def _play(connection: Connection) -> None:
 
     Ctrl-C reaches all processes of a terminal at once and is left to the one that gives the runs.
     """
+    told_s = 0.0
 
     def tell(progress: Progress) -> None:
-        if progress.round % TOLD_EVERY == 0 or progress.share >= 1:
+        nonlocal told_s
+        if time.monotonic() - told_s > TOLD_EVERY_S or progress.share >= 1:
+            told_s = time.monotonic()
             _say(connection, replace(progress, last=None))
 
     signal.signal(signal.SIGTERM, _stop)

@@ -17,7 +17,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from fedroam.errors import ConfigError, FedroamError, StorageError
@@ -31,6 +30,7 @@ from fedroam.runs.tables import (
     read_users,
     round_table,
     user_table,
+    write_table,
 )
 from fedroam.scheduling.interchange import write_problem
 from fedroam.simulation import Simulation
@@ -163,7 +163,7 @@ class RunFolder:
     def _write_part(path: Path, table: Any) -> None:
         path.parent.mkdir(exist_ok=True)
         with aside(path) as temporary:
-            pq.write_table(table, temporary)
+            write_table(table, temporary)
 
     def _is_as_good_as_empty(self) -> bool:
         """Nothing but what a start that was cut short may leave behind."""

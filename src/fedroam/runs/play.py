@@ -10,6 +10,7 @@ from typing import Any
 from fedroam.learning.federation import Federation
 from fedroam.runs.folder import RunFolder
 from fedroam.runs.settings import Settings
+from fedroam.runs.sizes import keeps_users
 from fedroam.runs.summary import summarise
 from fedroam.runs.tables import Kept, keep, read_rounds
 from fedroam.runs.tensorboard import event_writer
@@ -18,8 +19,6 @@ from fedroam.simulation import Round, Simulation
 
 CHECKPOINT_S = 2.0
 """Real seconds between checkpoints: what a kill costs at most."""
-
-USERS_KEPT_UP_TO = 2_000
 
 
 @dataclass(frozen=True)
@@ -30,6 +29,8 @@ class Progress:
     now_s: float  # simulated
     share: float  # of the run, 0..1
     accuracy: float | None = None  # at the last evaluation
+    length_s: float | None = None  # of the last round
+    straggler: int = -1  # of the last round; -1: nobody took part
     last: Round | None = None
 
 
@@ -104,8 +105,7 @@ def _play_on(
     on_round: Callable[[Progress], None],
     write_events: Callable[[Round], None],
 ) -> None:
-    detail = settings.record.detail
-    keep_users = settings.world.users <= USERS_KEPT_UP_TO if detail == "auto" else detail
+    keep_users = keeps_users(settings)
     pending: list[Kept] = []
     state = simulation.state()  # after the last round that was completed and noted
     saved_s, accuracy = time.monotonic(), None
@@ -116,7 +116,7 @@ def _play_on(
                 accuracy = played.score.accuracy
                 folder.keep_if_best(accuracy, simulation)
             write_events(played)
-            pending.append(keep(played, users=bool(keep_users), problem=settings.record.problems))
+            pending.append(keep(played, users=keep_users, problem=settings.record.problems))
             state = simulation.state()
             on_round(_progress(simulation, settings, accuracy, played))
             if time.monotonic() - saved_s > CHECKPOINT_S:
@@ -145,4 +145,12 @@ def _progress(
     by_round = simulation.round / stop.rounds if stop.rounds else 0.0
     by_time = simulation.now_s / stop.time_s if stop.time_s else 0.0
     share = min(1.0, max(by_round, by_time))
-    return Progress(simulation.round, simulation.now_s, share, accuracy, played)
+    return Progress(
+        simulation.round,
+        simulation.now_s,
+        share,
+        accuracy,
+        played.length_s,
+        played.verdict.straggler,
+        played,
+    )

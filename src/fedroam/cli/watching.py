@@ -1,0 +1,217 @@
+"""
+Live progress of what is played: a few lines that renew themselves on a terminal, on stderr.
+
+Elsewhere a plain line every so often, and none at all for what is over soon.
+"""
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from fedroam.cli.screen import stderr
+from fedroam.runs import Progress
+
+FIRST_LINE_S, NEXT_LINES_S = 30.0, 60.0
+"""Without a terminal: when the first line is written, and how long until the next."""
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+@dataclass
+class _Row:
+    """What is known of one name: its runs, by seed, and the last that was heard."""
+
+    n_runs: int
+    shares: dict[int, float] = field(default_factory=dict)
+    last: Progress | None = None
+    seed: int = 0
+    curve: deque[float] = field(default_factory=lambda: deque(maxlen=24))
+    stragglers: Counter[int] = field(default_factory=Counter)
+
+    @property
+    def done(self) -> float:
+        return sum(self.shares.values())
+
+
+class Board:
+    """What has been heard of each name; ``show`` is cheap, drawing happens a few times a second."""
+
+    def __init__(
+        self,
+        title: str,
+        names: Mapping[str, int],
+        console: Console,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.title, self.console, self.clock = title, console, clock
+        self.rows = {name: _Row(n_runs) for name, n_runs in names.items()}
+        self.began_s = self.told_s = clock()
+        self.began_at: float | None = None  # what had been done before: a run that goes on
+
+    def skip(self, name: str, seed: int = 0) -> None:
+        """Note that this run had been played before."""
+        self.rows[name].shares[seed] = 1.0
+
+    def show(self, name: str, progress: Progress, seed: int = 0) -> None:
+        """Note how far the run of ``name`` under ``seed`` is."""
+        row = self.rows[name]
+        if self.began_at is None:
+            self.began_at = self._done_before(progress)
+        row.shares[seed], row.seed = progress.share, seed
+        if progress.straggler >= 0:
+            row.stragglers[progress.straggler] += 1
+        accuracy, before = progress.accuracy, row.last.accuracy if row.last else None
+        if accuracy is not None and accuracy != before:
+            row.curve.append(accuracy)
+        row.last = progress
+        if not self.console.is_terminal:
+            self._line()
+
+    @property
+    def share(self) -> float:
+        """Of everything that is to be played."""
+        return sum(row.done for row in self.rows.values()) / self._n_runs
+
+    @property
+    def left_s(self) -> float | None:
+        """Real seconds that remain, at the pace so far; None where that is not known yet."""
+        gained = self.share - (self.began_at or 0.0)
+        spent_s = self.clock() - self.began_s
+        return spent_s * (1 - self.share) / gained if gained > 0 and spent_s > 1 else None
+
+    def __rich__(self) -> RenderableType:
+        """The present lines: details of one name, a table of many."""
+        if len(self.rows) == 1:
+            ((name, row),) = self.rows.items()
+            return self._one(name, row)
+        return self._many()
+
+    @property
+    def _n_runs(self) -> int:
+        return max(1, sum(row.n_runs for row in self.rows.values()))
+
+    def _done_before(self, first: Progress) -> float:
+        before = first.share * (first.round - 1) / max(1, first.round)
+        return self.share + before / self._n_runs
+
+    def _one(self, name: str, row: _Row) -> RenderableType:
+        head = Table.grid(padding=(0, 2))
+        head.add_row(
+            Text(_named(self.title, name), style="bold"),
+            ProgressBar(total=1.0, completed=row.done / row.n_runs, width=30),
+            f"{row.done / row.n_runs:.0%}",
+            Text(self._left(), style="dim"),
+        )
+        if row.last is None:
+            return head
+        last = row.last
+        parts = [f"round {last.round}", f"{last.now_s:.1f} s simulated"]
+        if last.length_s is not None:
+            mean_s = last.now_s / max(1, last.round)
+            parts.append(f"this round {last.length_s:.3f} s (mean {mean_s:.3f} s)")
+        lines, parts = [_line_of(parts)], []
+        if last.accuracy is not None:
+            parts.append(f"accuracy {last.accuracy:.2%} {sparkline(row.curve)}")
+        if last.straggler >= 0:
+            often = ", ".join(f"{u} ({n}×)" for u, n in row.stragglers.most_common(3))
+            parts.append(f"straggler user {last.straggler}; most often {often}")
+        if parts:
+            lines.append(_line_of(parts))
+        return Group(head, *lines)
+
+    def _many(self) -> RenderableType:
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+        for heading in ("policy", "", "", "round", "simulated", "mean round", "accuracy", ""):
+            right = heading in ("round", "simulated", "mean round", "accuracy")
+            table.add_column(heading, justify="right" if right else "left", no_wrap=True)
+        for name, row in self.rows.items():
+            last, share = row.last, row.done / row.n_runs
+            bar = ProgressBar(total=1.0, completed=share, width=20)
+            figures = [""] * 5
+            if last is not None:
+                accuracy = "" if last.accuracy is None else f"{last.accuracy:.1%}"
+                mean_s = last.now_s / max(1, last.round)
+                seed = f"seed {row.seed}" if row.n_runs > 1 else ""
+                figures = [
+                    str(last.round),
+                    f"{last.now_s:.1f} s",
+                    f"{mean_s:.3f} s",
+                    accuracy,
+                    seed,
+                ]
+            cells = (
+                Text(figure, style="dim" if i == 4 else "") for i, figure in enumerate(figures)
+            )
+            table.add_row(Text(name, overflow="ellipsis"), bar, f"{share:.0%}", *cells)
+        total = Text(f"{_named(self.title, 'all')}: {self.share:.0%}", style="bold")
+        return Group(table, Text.assemble(total, "  ", (self._left(), "dim")))
+
+    def _left(self) -> str:
+        left_s = self.left_s
+        return "" if left_s is None else f"{duration(left_s)} left"
+
+    def _line(self) -> None:
+        """Without a terminal: where things stand, if it is time to say so."""
+        now_s = self.clock()
+        wait_s = FIRST_LINE_S if self.told_s == self.began_s else NEXT_LINES_S
+        if now_s - self.told_s < wait_s:
+            return
+        self.told_s = now_s
+        name, row = max(self.rows.items(), key=lambda item: 0 < item[1].done < item[1].n_runs)
+        last = row.last
+        parts = [f"{self.title}: {self.share:.0%}"]
+        if last is not None:
+            many = f"{name}, " if len(self.rows) > 1 else ""
+            parts.append(f"{many}round {last.round}, {last.now_s:.1f} s simulated")
+            if last.accuracy is not None:
+                parts.append(f"accuracy {last.accuracy:.1%}")
+        if left := self._left():
+            parts.append(f"about {left}")
+        self.console.print("; ".join(parts), highlight=False, markup=False, soft_wrap=True)
+
+
+@contextmanager
+def watching(title: str, names: Mapping[str, int]) -> Iterator[Board]:
+    """
+    A board on stderr for the runs to come: how many of each name.
+
+    Whatever ends the block, the board is gone before anything else is said.
+    """
+    board = Board(title, names, stderr)
+    if not stderr.is_terminal:
+        yield board
+        return
+    with Live(board, console=stderr, refresh_per_second=6, transient=True):
+        yield board
+
+
+def sparkline(values: deque[float]) -> str:
+    """The values as small blocks, the lowest of all to the highest."""
+    if not values:
+        return ""
+    low, high = min(values), max(values)
+    span = (high - low) or 1.0
+    return "".join(BLOCKS[min(7, int(8 * (value - low) / span))] for value in values)
+
+
+def duration(seconds: float) -> str:
+    """``0:12`` or ``1:02:03``."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def _named(title: str, name: str) -> str:
+    return title if name in ("all", title) else f"{title} · {name}"
+
+
+def _line_of(parts: list[str]) -> Text:
+    return Text("  " + " · ".join(parts), style="dim", overflow="ellipsis", no_wrap=True)
