@@ -203,6 +203,26 @@ def solve(
     )
 
 
+@app.command()
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0: any free one.")] = 8642,
+    workers: Annotated[int, typer.Option("--workers", "-w", help="Solver processes.")] = CORES,
+    time_limit: Annotated[float, typer.Option(help="Seconds from a request to its answer.")] = 10.0,
+    max_mb: Annotated[float, typer.Option(help="Largest request.")] = 16.0,
+    max_waiting: Annotated[int, typer.Option(help="Requests that may wait for a solver.")] = 256,
+    policy: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option("--policy", "-p", help="module:Name of your own to offer as well (repeat)."),
+    ] = None,
+) -> None:
+    """Answer problems over HTTP (POST /solve), for those who are not in Python."""
+    from fedroam.adapters.serve import Serving
+    from fedroam.cli.serving import serve_command
+
+    serve_command(Serving(host, port, workers, time_limit, max_mb, max_waiting), policy or [])
+
+
 @app.command(name="list")
 def list_(
     family: Annotated[

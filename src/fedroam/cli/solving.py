@@ -1,24 +1,20 @@
 """``fedroam solve``."""
 
 import time
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fedroam.cli.screen import print_json, print_table, say
-from fedroam.errors import ConfigError, StorageError, nearest
+from fedroam.errors import StorageError
 from fedroam.files import aside
-from fedroam.runs.settings import assign, choice
-from fedroam.scheduling.certified.certify import LEVELS, certify
+from fedroam.runs.answering import answer, checked_level, make_policy
+from fedroam.runs.settings import assign
 from fedroam.scheduling.certified.sweep import sweep_selected
 from fedroam.scheduling.interchange import read_problem
 from fedroam.scheduling.judge import Verdict
-from fedroam.scheduling.policies.certified import Certified
-from fedroam.scheduling.policies.exact import Exact
 from fedroam.scheduling.problem import Problem, Schedule
-from fedroam.simulation.rounds import ask, judge_answer
 from fedroam.streams import stream
 
 
@@ -34,40 +30,20 @@ def solve_command(
     as_json: bool,
 ) -> None:
     """Read the problem, ask the policy, judge the answer."""
-    if level not in (*LEVELS, "no"):
-        raise ConfigError(f"certify: no {level!r}; {nearest(level, (*LEVELS, 'no'))}")
+    level = checked_level(level)
     problem = read_problem(file)
-    policy = make_policy(policy_name, assignments, time_limit_s)
-    rng, solution = stream(seed, "policy", problem.round), None
-    before_s = time.perf_counter()
-    if isinstance(policy, (Certified, Exact)):
-        solution = policy.solve(problem, rng)
-        schedule = solution.schedule
-    else:
-        schedule = ask(policy, problem, rng)
-    wall_s = time.perf_counter() - before_s
-    verdict = judge_answer(policy, problem, schedule)
-    answer = describe(verdict, wall_s)
-    if solution:
-        answer |= {"bound_s": solution.bound_s, "gap": solution.gap}
-        answer["outcome"] = solution.outcome.value
-    elif level != "no":
-        answer["bound_s"], answer["gap"] = certify(problem, schedule, level=level)
+    policy = make_policy(policy_name, _options(assignments), time_limit_s)
+    found = answer(problem, policy, seed=seed, level=level)
+    figures = found.figures()
     if out:
-        write_schedule(schedule, out)
-        answer["out"] = str(out)
-    else:
-        answer["schedule"] = {
-            "station": schedule.station.tolist(),
-            "bandwidth_hz": schedule.bandwidth_hz.tolist(),
-        }
+        write_schedule(found.schedule, out)
+        figures["out"] = str(out)
     if as_json:
-        print_json(answer)
+        print_json(figures if out else figures | {"schedule": found.lists()})
         return
-    shown = {k: v for k, v in answer.items() if k != "schedule"}
-    print_table(policy_name, ("", "value"), [(k, _show(v)) for k, v in shown.items()])
+    print_table(policy_name, ("", "value"), [(k, _show(v)) for k, v in figures.items()])
     if not out:
-        _print_schedule(problem, schedule, verdict)
+        _print_schedule(problem, found.schedule, found.verdict)
 
 
 def sweep_command(file: Path, seed: int, *, as_json: bool) -> None:
@@ -90,31 +66,13 @@ def sweep_command(file: Path, seed: int, *, as_json: bool) -> None:
     print_table("", ("users", "round, s", "bound, s", "gap"), rows)
 
 
-def make_policy(name: str, assignments: list[str], time_limit_s: float | None) -> Any:
-    """The policy object with its options set."""
-    table: dict[str, Any] = {"policy": {"name": name}}
+def _options(assignments: list[str]) -> dict[str, Any]:
+    """A policy's options from ``key=value`` assignments."""
+    table: dict[str, Any] = {"policy": {}}
     for assignment in assignments:
         key = assignment if assignment.startswith("policy.") else f"policy.{assignment}"
         assign(table, key)
-    options = {k: v for k, v in table["policy"].items() if k != "name"}
-    made = choice("policy", name, options).make()
-    if time_limit_s is None:
-        return made
-    if not is_dataclass(made) or "time_limit_s" not in {f.name for f in fields(made)}:
-        raise ConfigError(f"policy {name!r} takes no time limit")
-    return choice("policy", name, options | {"time_limit_s": time_limit_s}).make()
-
-
-def describe(verdict: Verdict, wall_s: float) -> dict[str, Any]:
-    """The answer's figures."""
-    return {
-        "round_s": verdict.round_s,
-        "selected": verdict.n_selected,
-        "is_lawful": verdict.is_lawful,
-        "missed_required": verdict.missed.tolist(),
-        "lacking": verdict.lacking,
-        "wall_s": wall_s,
-    }
+    return dict(table["policy"])
 
 
 def write_schedule(schedule: Schedule, path: Path) -> None:

@@ -99,21 +99,32 @@ def _read_npz(path: Path) -> dict[str, Any]:
 
 
 def _read_json(path: Path) -> dict[str, Any]:
-    values = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_each_once)
+    values = from_json(path.read_text(encoding="utf-8"))
     if not isinstance(values, dict):
         raise ConfigError(f"{path} holds a {type(values).__name__}, expected an object")
+    return with_unknown_losses(values)
+
+
+def from_json(text: str) -> Any:
+    """What a JSON text says; every name of an object is given once."""
+    return json.loads(text, object_pairs_hook=_each_once)
+
+
+def with_unknown_losses(values: dict[str, Any]) -> dict[str, Any]:
+    """A problem's values, with nan for each loss that is null: JSON has no nan."""
     loss = values.get("last_loss")
-    if isinstance(loss, list):  # JSON has no nan
-        values["last_loss"] = [np.nan if item is None else item for item in loss]
-    return values
+    if not isinstance(loss, list):
+        return values
+    return values | {"last_loss": [np.nan if item is None else item for item in loss]}
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names = [name for name, _ in pairs]
-    for name in names:
-        if names.count(name) > 1:
+    once: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in once:
             raise ConfigError(f"{name} is given twice")
-    return dict(pairs)
+        once[name] = value
+    return once
 
 
 def _listed(value: np.ndarray) -> Any:
