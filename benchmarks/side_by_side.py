@@ -95,7 +95,7 @@ def report(
             ["python", *(os.path.relpath(a) if i == 0 else a for i, a in enumerate(sys.argv))]
         ),
         "machine": machine() | {"load_1min_before": before["load_1min"]},
-        "versions": versions(("fedroam", "numpy", "scipy", "numba", "pyarrow", "flwr")),
+        "versions": versions(("fedroam", "numpy", "scipy", "numba", "pyarrow", "torch", "flwr")),
         "rows": [asdict(r) for r in rows],
         **(extra or {}),
     }

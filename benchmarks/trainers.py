@@ -11,7 +11,6 @@ independent vector multiply-adds reaches in the same run.
 """
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -19,11 +18,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
+import side_by_side
 import torch
 from numba import njit
+from side_by_side import Row
 from torch import nn
 from torch.nn import functional
 
@@ -41,8 +41,6 @@ from fedroam.learning.native.vectors import (
 )
 from fedroam.learning.records import Dataset, LocalTraining, Trainer
 from fedroam.learning.torch_trainer import TorchTrainer
-
-OUT = Path(__file__).parent / "out" / "trainers.json"
 
 
 @dataclass(frozen=True)
@@ -171,63 +169,54 @@ def peak() -> Callable[[], object]:
 PEAK_FLOP = 2 * 16 * LANES * 100_000
 
 
-def best_s(contestants: dict[str, Callable[[], object]], turns: int) -> dict[str, float]:
-    for run in contestants.values():
-        run()
-    found = dict.fromkeys(contestants, np.inf)
-    for _ in range(turns):
-        for name, run in contestants.items():
+def times_s(contestants: dict[str, Callable[[], object]], turns: int) -> dict[str, list[float]]:
+    """Processor seconds; who waits for a core is not charged."""
+
+    def timed(run: Callable[[], object]) -> Callable[[], list[float]]:
+        def once() -> list[float]:
             start_s = time.process_time()
             run()
-            found[name] = min(found[name], time.process_time() - start_s)
-    return found
+            return [time.process_time() - start_s]
+
+        return once
+
+    for run in contestants.values():
+        run()
+    return side_by_side.alternate({k: timed(run) for k, run in contestants.items()}, turns)
 
 
-def measure(case: Case, turns: int) -> dict[str, object]:
+def measure(case: Case, turns: int) -> list[Row]:
     dataset = noise(case)
     network = MODELS[case.model].network(dataset)
+    plain = dict(plain_loops(network, dataset, case))
     contestants: dict[str, Callable[[], object]] = {
         "native": trained(NativeTrainer(network), dataset, case),
         "torch trainer": trained(TorchTrainer(network), dataset, case),
-        **dict(plain_loops(network, dataset, case)),
+        **plain,
         "peak": peak(),
     }
-    seconds = best_s(contestants, turns)
-    peak_flops = PEAK_FLOP / seconds.pop("peak")
-    rates = {name: case.n / s for name, s in seconds.items()}
-    plain = max(rate for name, rate in rates.items() if name.startswith("torch,"))
-    return {
-        "case": str(case),
-        "samples_per_s": {name: round(rate) for name, rate in rates.items()},
-        "ratio": round(rates["native"] / plain, 2),
-        "target": case.target,
-        "share_of_peak": round(rates["native"] * flop(network) / peak_flops, 3),
-        "peak_gflops": round(peak_flops / 1e9, 1),
+    found = times_s(contestants, turns)
+    peak_flops = PEAK_FLOP / min(found["peak"])
+    rates = {name: case.n / min(seconds) for name, seconds in found.items()}
+    best = min(plain, key=lambda name: min(found[name]))
+    share = rates["native"] * flop(network) / peak_flops
+    notes = {
+        "native": f"{rates['native']:,.0f} samples/s at best; {share:.0%} of the peak, "
+        f"{peak_flops / 1e9:.0f} GFLOP/s",
+        "torch trainer": f"{rates['torch trainer']:,.0f} samples/s",
+        best: f"{rates[best]:,.0f} samples/s, {rates['native'] / rates[best]:.2f}x at "
+        f"best; {best}, the fastest of {len(plain)}",
     }
+    names = {best: "best plain PyTorch"}
+    targets = {best: f">= {case.target:g}x" if case.target else ""}
+    what = f"{case}, {case.n:,} samples"
+    return [
+        side_by_side.row(what, names.get(n, n), found[n], targets.get(n, ""), note)
+        for n, note in notes.items()
+    ]
 
 
-def many_users(rounds: int) -> dict[str, float]:
-    """Logistic regression, MNIST's shape: 1,000 users, 10 a round, batch 10, lr 0.03, 1 epoch."""
-    case = Case("logistic", 1, 28, 10, n=60_000)
-    dataset = noise(case)
-    trainer = NativeTrainer(MODELS["logistic"].network(dataset))
-    how = LocalTraining(local_epochs=1, batch=10, lr=0.03)
-    users = np.arange(60_000).reshape(1000, 60)
-    weights, judged = trainer.initial(np.random.default_rng(0)), 0.0
-    start_s = time.perf_counter()
-    for turn in range(rounds):
-        rng = np.random.default_rng(turn)
-        chosen = rng.choice(1000, 10, replace=False)
-        updates = [trainer.train(weights, dataset, users[user], how, rng) for user in chosen]
-        weights = np.mean([update.weights for update in updates], axis=0, dtype=np.float32)
-        before_s = time.perf_counter()
-        trainer.evaluate(weights, dataset, np.arange(10_000))
-        judged += time.perf_counter() - before_s
-    total_s = time.perf_counter() - start_s
-    return {"rounds": rounds, "total_s": round(total_s, 2), "of_it_evaluation_s": round(judged, 2)}
-
-
-def compile_s() -> dict[str, float]:
+def first_training() -> Iterator[Row]:
     """Processor time to the first training on a machine, and in a later process."""
     program = (
         "import time, numpy as np; start = time.process_time()\n"
@@ -254,40 +243,28 @@ def compile_s() -> dict[str, float]:
                 check=True,
             )
             seconds.append([float(s) for s in done.stdout.split()])
-    (_, cold), (import_s, warm) = seconds
-    return {"import_s": round(import_s, 2), "cold_s": round(cold, 1), "warm_s": round(warm, 2)}
+    (_, cold_s), (import_s, warm_s) = seconds
+    what = "the process's first training, cnn"
+    yield side_by_side.row(
+        what, "native, compiled before", [warm_s], "", f"import {import_s:.1f} s"
+    )
+    yield side_by_side.row(what, "native, nothing compiled", [cold_s])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument("--quick", action="store_true", help="two cases, few turns")
     parser.add_argument("--only", default="", help="cases that hold this text")
-    options = parser.parse_args()
+    given = parser.parse_args()
     torch.set_num_threads(1)
-    cases = [case for case in CASES if options.only in str(case)]
-    results = []
-    print(f"{'':28}{'native':>9}{'trainer':>9}{'best plain':>11}  ratio target  of peak")
-    for case in cases[:2] if options.quick else cases:
-        found = measure(case, turns=3 if options.quick else 12)
-        results.append(found)
-        rates = found["samples_per_s"]
-        plain = max(rate for name, rate in rates.items() if name.startswith("torch,"))
-        target = f"{case.target:.1f}" if case.target else ""
-        print(
-            f"{case!s:28}{rates['native']:>9,}{rates['torch trainer']:>9,}{plain:>11,}"
-            f"{found['ratio']:>7.2f}{target:>7}{found['share_of_peak']:>9.0%}",
-            flush=True,
-        )
-    print("samples a second; peak", found["peak_gflops"], "GFLOP/s")
-    report = {
-        "cases": results,
-        "logistic_1000_users": many_users(10 if options.quick else 100),
-        "first_training": compile_s(),
-    }
-    print("logistic regression, 1,000 users:", report["logistic_1000_users"])
-    print("first training on a machine, and in a later process:", report["first_training"])
-    OUT.parent.mkdir(exist_ok=True)
-    OUT.write_text(json.dumps(report, indent=2) + "\n")
+    cases = [case for case in CASES if given.only in str(case)][: 2 if given.quick else None]
+    before, rows = side_by_side.machine(), []
+    for case in cases:
+        rows += measure(case, turns=3 if given.quick else 12)
+        print(case, "done", file=sys.stderr, flush=True)
+    rows += first_training()
+    is_whole = not given.quick and not given.only
+    side_by_side.report("trainers", rows, before=before, is_kept=is_whole)
 
 
 if __name__ == "__main__":

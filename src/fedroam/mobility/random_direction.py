@@ -69,7 +69,10 @@ class RandomDirection:
 
     def _velocity(self, n_users: int, draw: Draw, turn: int) -> Floats:
         angle = draw("direction", turn).random(n_users) * (2 * np.pi)
-        return self.speed_m_s * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        velocity_m_s = np.empty((n_users, 2))
+        velocity_m_s[:, 0], velocity_m_s[:, 1] = np.cos(angle), np.sin(angle)
+        velocity_m_s *= self.speed_m_s
+        return velocity_m_s
 
     @staticmethod
     def _leg(corner_m: Floats, velocity_m_s: Floats, since_s: float, turn: int) -> Motion:

@@ -39,29 +39,43 @@ class Reach:
         self.station_m = station_m
         self.width = nearest if 0 < nearest < len(station_m) else len(station_m)
         self._tree = KDTree(station_m) if self.width < len(station_m) else None
+        self._n_rows = max(1, BLOCK_LINKS // self.width)
+        self._user = np.repeat(np.arange(self._n_rows), self.width)  # of the first block's links
+        self._indptr = np.zeros(1, np.int64)
+        self._everything = np.zeros((0, self.width), np.int32)
 
     def stations_of(self, user_m: Floats) -> Stations:
         """The stations of each user in ascending order, ``[U, width]``."""
+        n_users = len(user_m)
         if self._tree is None:
-            everything = np.arange(self.width, dtype=np.int32)
-            return np.broadcast_to(everything, (len(user_m), self.width))
+            if len(self._everything) != n_users:
+                row = np.arange(self.width, dtype=np.int32)
+                self._everything = _kept(np.tile(row, (n_users, 1)))
+            return self._everything
         _, found = self._tree.query(user_m, k=self.width, workers=-1)
-        return _sorted_rows(found.reshape(len(user_m), self.width))  # type: ignore[no-any-return]
+        return _sorted_rows(found.reshape(n_users, self.width))  # type: ignore[no-any-return]
 
     def measure(self, radio: Radio, user_m: Floats, seed: int, round: int) -> Links:
         """Every link's efficiency in ``round``, for users at ``user_m [U, 2]``."""
         n_users = len(user_m)
-        rows = max(1, BLOCK_LINKS // self.width)
-        station = np.ascontiguousarray(self.stations_of(user_m)).reshape(-1)
+        if self._indptr.size != n_users + 1:
+            self._indptr = _kept(np.arange(n_users + 1) * self.width)
+        station = self.stations_of(user_m).reshape(-1)
         efficiency = np.empty(station.size)
-        for first in range(0, n_users, rows):
-            last = min(first + rows, n_users)
+        for first in range(0, n_users, self._n_rows):
+            last = min(first + self._n_rows, n_users)
             links = slice(first * self.width, last * self.width)
-            user = np.repeat(np.arange(first, last), self.width)
+            user = self._user[: (last - first) * self.width] + first
             distance_m = _distances(user_m[first:last], self.station_m, station[links], self.width)
             draws = LinkDraws(seed, round, user, station[links])
             efficiency[links] = _ask(radio, distance_m, draws)
-        return Links(np.arange(n_users + 1) * self.width, station, efficiency)
+        return Links(self._indptr, station, efficiency)
+
+
+def _kept(array: np.ndarray) -> np.ndarray:
+    """``array``, read-only: rounds share it."""
+    array.flags.writeable = False
+    return array
 
 
 def _ask(radio: Radio, distance_m: Floats, draws: LinkDraws) -> Floats:
@@ -75,13 +89,22 @@ def _ask(radio: Radio, distance_m: Floats, draws: LinkDraws) -> Floats:
         raise ContractError(
             f"{culprit} answered shape {worth.shape}{when}, expected {draws.user.shape}"
         )
-    if not (worth.min() > 0.0 and worth.max() < np.inf):  # nan is carried along, and refused
+    if not _are_fine(worth):
         i = int(np.argmin((worth > 0.0) & (worth < np.inf)))
         raise ContractError(
             f"{culprit} answered {worth[i]} bit/s/Hz{when} for user {draws.user[i]} and station "
             f"{draws.station[i]}, {distance_m[i]:.6g} m apart, expected a finite number > 0"
         )
     return worth
+
+
+@kernel
+def _are_fine(worth):  # type: ignore[no-untyped-def]
+    """All are finite and positive."""
+    fine = True
+    for i in range(worth.size):
+        fine &= (worth[i] > 0.0) & (worth[i] < np.inf)
+    return fine
 
 
 @kernel

@@ -49,7 +49,7 @@ def judge(problem: Problem, schedule: Schedule) -> Verdict:
         raise ContractError(
             f"the schedule is for {schedule.station.size} users, the problem has {problem.n_users}"
         )
-    finish_s, used_hz, station_s, flaw, user = _settle(
+    finish_s, used_hz, station_s, straggler, flaw, user = _settle(
         problem.indptr,
         problem.station,
         problem.efficiency,
@@ -69,7 +69,6 @@ def judge(problem: Problem, schedule: Schedule) -> Verdict:
         )
     selected = schedule.station != NO_STATION
     n_selected = int(np.count_nonzero(selected))
-    straggler = int(np.nanargmax(finish_s)) if n_selected else -1
     round_s = float(finish_s[straggler]) if n_selected else float(schedule.if_empty_s)
     if not 0 <= round_s < np.inf:
         raise ContractError(f"the round lasts {round_s} s, expected a finite time")
@@ -112,19 +111,20 @@ def _explain(flaw: int, user: int, problem: Problem, schedule: Schedule) -> str:
 
 @kernel
 def _settle(indptr, station, efficiency, compute_s, payload_bit, n_stations, chosen, bandwidth_hz):  # type: ignore[no-untyped-def]
-    """Finish times, station loads and station finishes, or the first flaw and its user."""
+    """Finish times, station loads and finishes, the last user, or the first flaw and its user."""
     n_users = chosen.size
     finish_s = np.full(n_users, np.nan)
     used_hz = np.zeros(n_stations)
     station_s = np.full(n_stations, np.nan)
+    straggler = -1
     for u in range(n_users):
         s = chosen[u]
         if s == -1:
             if bandwidth_hz[u] != 0.0:
-                return finish_s, used_hz, station_s, 4, u
+                return finish_s, used_hz, station_s, -1, 4, u
             continue
         if s < 0 or s >= n_stations:
-            return finish_s, used_hz, station_s, 1, u
+            return finish_s, used_hz, station_s, -1, 1, u
         low, high = indptr[u], indptr[u + 1]
         while low < high:
             middle = (low + high) // 2
@@ -133,11 +133,13 @@ def _settle(indptr, station, efficiency, compute_s, payload_bit, n_stations, cho
             else:
                 high = middle
         if low == indptr[u + 1] or station[low] != s:
-            return finish_s, used_hz, station_s, 2, u
+            return finish_s, used_hz, station_s, -1, 2, u
         if not 0.0 < bandwidth_hz[u] < np.inf:
-            return finish_s, used_hz, station_s, 3, u
+            return finish_s, used_hz, station_s, -1, 3, u
         finish_s[u] = compute_s[u] + payload_bit[u] / (bandwidth_hz[u] * efficiency[low])
         used_hz[s] += bandwidth_hz[u]
         if not finish_s[u] <= station_s[s]:
             station_s[s] = finish_s[u]
-    return finish_s, used_hz, station_s, 0, 0
+        if straggler == -1 or finish_s[u] > finish_s[straggler]:
+            straggler = u
+    return finish_s, used_hz, station_s, straggler, 0, 0
