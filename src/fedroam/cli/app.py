@@ -134,6 +134,69 @@ def compare(
 
 
 @app.command()
+def sweep(
+    config: Annotated[Path, typer.Argument(help="Settings (TOML).")],
+    over: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(metavar="KEY=V1,V2,...", help="A setting and its values (repeat: a grid)."),
+    ] = None,
+    policy: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            "--policy", "--policies", "-p", help="A policy to play at each point (repeat)."
+        ),
+    ] = None,
+    seeds: Annotated[Optional[int], typer.Option(min=1, help="How many seeds.")] = None,  # noqa: UP045
+    sets: Sets = None,
+    out: Out = None,
+    workers: Workers = CORES,
+    certify: Level = None,
+    json: Json = False,
+) -> None:
+    """Play policies at every point of a grid over any settings; one tidy table, figures."""
+    from fedroam.cli.sweeping import sweep_command
+
+    chosen = _assignments(sets, certify=certify)
+    sweep_command(config, over or [], policy or [], seeds, chosen, out, workers, as_json=json)
+
+
+@app.command()
+def reproduce(
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="fig1, fig2, fig3, or all; sensitivity: threshold, payload, rho1, reading, rho2."
+        ),
+    ],
+    profile: Annotated[
+        str, typer.Option(metavar="quick|paper", help="A tenth of the data, or the paper's own.")
+    ] = "quick",
+    dataset: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            "--dataset", "-d", help="mnist, fashion-mnist, cifar10, or timing (learn nothing)."
+        ),
+    ] = None,
+    seeds: Annotated[Optional[int], typer.Option(min=1, help="How many seeds.")] = None,  # noqa: UP045
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write.")] = Path(
+        "runs/reproduce"
+    ),
+    workers: Workers = CORES,
+    collect: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            help="Play nothing; gather the tables of what lies in --out into this folder."
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """The paper's experiments, from nothing to figures; goes on wherever it was stopped."""
+    from fedroam.cli.reproducing import reproduce_command
+
+    reproduce_command(name, profile, dataset or [], seeds, out, workers, collect, as_json=json)
+
+
+@app.command()
 def certify(
     run: Annotated[Path, typer.Argument(help="Folder of a finished run.")],
     level: Annotated[

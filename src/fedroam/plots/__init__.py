@@ -3,6 +3,7 @@
 from fedroam.plots.accuracy import plot_accuracy
 from fedroam.plots.differences import plot_differences
 from fedroam.plots.draw import draw_comparison, figures_of
+from fedroam.plots.draw_sweep import draw_sweep, sweep_figures_of
 from fedroam.plots.fairness import plot_fairness
 from fedroam.plots.labels import plot_labels
 from fedroam.plots.round_lengths import plot_round_lengths
@@ -14,6 +15,7 @@ __all__ = [
     "COLOURS",
     "KINDS",
     "draw_comparison",
+    "draw_sweep",
     "figures_of",
     "plot_accuracy",
     "plot_differences",
@@ -23,4 +25,5 @@ __all__ = [
     "plot_swept",
     "plot_time_to",
     "save_figure",
+    "sweep_figures_of",
 ]

@@ -1,16 +1,21 @@
 """Test accuracy against simulated seconds, one curve a policy."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fedroam.comparison.curves import Band
 from fedroam.plots.style import look, new_axes, spaced
 
 
-def plot_accuracy(bands: Mapping[str, Band], *, ax: Any = None) -> Any:
-    """Mean over the seeds, shaded from the lowest to the highest: up and left is good."""
+def plot_accuracy(bands: Mapping[str, Band], *, labels: Sequence[str] = (), ax: Any = None) -> Any:
+    """
+    Mean over the seeds, shaded from the lowest to the highest: up and left is good.
+
+    With ``labels`` each curve looks as the one at that place would.
+    """
     axes = new_axes() if ax is None else ax
-    for i, (label, band) in enumerate(bands.items()):
+    for label, band in bands.items():
+        i = (labels or list(bands)).index(label)
         markevery = spaced(i, len(bands), band.time_s.size)
         axes.plot(band.time_s, 100 * band.mean, label=label, markevery=markevery, **look(i))
         axes.fill_between(

@@ -220,11 +220,20 @@ def assign(table: dict[str, Any], assignment: str) -> None:
     key, equals, text = assignment.partition("=")
     if not equals or not key.strip():
         raise ConfigError(f"{assignment!r} is not an assignment, expected key=value")
+    put(table, full_path(table, key.strip()), value_of(text))
+
+
+def value_of(text: str) -> Any:
+    """A value as it is typed: TOML, and what is not TOML is text."""
     try:
-        value = tomllib.loads(f"x = {text}")["x"]
+        return tomllib.loads(f"x = {text}")["x"]
     except tomllib.TOMLDecodeError:
-        value = text.strip()
-    *parents, leaf = _full_path(table, key.strip()).split(".")
+        return text.strip()
+
+
+def put(table: dict[str, Any], path: str, value: Any) -> None:
+    """Set the value at a full path (``world.users``)."""
+    *parents, leaf = path.split(".")
     here = table
     for parent in parents:
         inner = here.setdefault(parent, {})
@@ -246,7 +255,8 @@ def choose(table: dict[str, Any], family: str, name: Any) -> None:
     table[family] = present if is_same else {"name": name}
 
 
-def _full_path(table: Mapping[str, Any], key: str) -> str:
+def full_path(table: Mapping[str, Any], key: str) -> str:
+    """The path of the setting that ``key`` names; ConfigError where there is none, or several."""
     known = _paths(Settings, table)
     if key in known or "." in key:
         return key
