@@ -1,11 +1,14 @@
 """What the tests of pages share: a small world, its tables, and what a browser has seen."""
 
+import shutil
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from fedroam.runs import read_rounds
+from fedroam.runs import read_rounds, read_users
+from fedroam.runs.tables import write_table
 
 WORLD = {
     "name": "roaming",
@@ -31,6 +34,20 @@ def table_of(run: Path) -> list[dict]:
 def same(a, b):
     """Equal, or both unknown."""
     return a == b or (np.isnan(a) and np.isnan(b))
+
+
+def unfinished(whole: Path, folder: Path, rounds: range) -> None:
+    """Add these rounds of a whole run to one that is still going on: its rows lie in parts."""
+    n_users = WORLD["world"]["users"]
+    for name, table, rows in (
+        ("users", read_users(whole), n_users),
+        ("rounds", read_rounds(whole), 1),
+    ):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        for first in rounds[::3]:
+            n = min(3, rounds.stop - first) * rows
+            write_table(table.slice(first * rows, n), folder / name / f"{first:08d}.parquet")
+    shutil.copy(whole / "config.toml", folder)
 
 
 @dataclass
@@ -69,6 +86,13 @@ class Seen:
         self.page.evaluate(
             "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
         )
+
+    def until(self, holds, within_s=20.0):
+        """Wait for something to become true (the page's own rules forbid it to wait itself)."""
+        deadline_s = time.monotonic() + within_s
+        while not holds():
+            assert time.monotonic() < deadline_s, "it has not come true"
+            self.page.wait_for_timeout(20)
 
     @property
     def clock(self):

@@ -1,15 +1,14 @@
 """The page in a real browser: it plays, it tells the truth, and it asks nobody for anything."""
 
 import math
-import shutil
 
 import numpy as np
 import pytest
 
 from fedroam.files import write_text
 from fedroam.pages import Replay, page_of, read_replay
-from fedroam.runs import RunFolder, parse, play, read_rounds, read_users
-from looking import WORLD, same, table_of
+from fedroam.runs import RunFolder, parse, play, read_users
+from looking import WORLD, same, table_of, unfinished
 
 ROUND = {"round": "round", "length": "length_s", "bound": "bound_s", "chosen": "n_selected"}
 ROUND |= {"required": "n_forced", "straggler": "straggler"}
@@ -103,9 +102,7 @@ def test_play_advances_pause_stops_and_the_end_ends(look, page_of_run, learns):
     with look(page_of_run(learns)) as seen:
         assert seen.clock == 0
         seen.page.click("#play")
-        seen.page.wait_for_function(
-            "parseFloat(document.getElementById('clock').textContent) > 0.1"
-        )
+        seen.until(lambda: seen.clock > 0.1)
         assert float(seen.page.input_value("#time")) > 0
         seen.page.click("#play")
         stopped = seen.clock
@@ -121,7 +118,7 @@ def test_it_plays_by_itself_unless_motion_is_unwanted(look, page_of_run, learns)
     """Opened without a moment, the run begins; with reduced motion it waits."""
     page = page_of_run(learns)
     with look(page, moment="") as seen:
-        seen.page.wait_for_function("parseFloat(document.getElementById('clock').textContent) > 0")
+        seen.until(lambda: seen.clock > 0)
     with look(page, moment="", reduced_motion="reduce") as seen:
         seen.page.wait_for_timeout(100)
         assert seen.clock == 0
@@ -160,7 +157,7 @@ def test_keys(look, page_of_run, learns):
 
 def lonely(users, i, n_users):
     """The chosen user of a round that is farthest from all others and from the border."""
-    place = np.column_stack([users["x_m"], users["y_m"]])[i * n_users : (i + 1) * n_users]
+    place = np.column_stack([users["x_m"], users["y_m"]]).astype(float)[i * n_users : (i + 1) * n_users]
     station = users["station"].to_numpy()[i * n_users : (i + 1) * n_users]
     apart = np.linalg.norm(place[:, None] - place, axis=2) + 1e9 * np.eye(n_users)
     return int(np.argmax(np.where(station >= 0, apart.min(axis=1), -1))), place
@@ -273,26 +270,9 @@ def test_a_run_that_has_not_begun_shows_an_empty_map(look, page_of_run, tmp_path
         seen.page.keyboard.press("ArrowRight")
 
 
-def unfinished(learns, folder, n_rounds):
-    """The same run, stopped after some rounds: its rows lie in parts."""
-    import pyarrow.parquet as pq
-
-    for name, table, per_round in (
-        ("rounds", read_rounds(learns), 1),
-        ("users", read_users(learns), WORLD["world"]["users"]),
-    ):
-        (folder / name).mkdir(parents=True)
-        for first in range(0, n_rounds, 3):
-            n = min(3, n_rounds - first) * per_round
-            pq.write_table(
-                table.slice(first * per_round, n), folder / name / f"{first:08d}.parquet"
-            )
-    shutil.copy(learns / "config.toml", folder)
-
-
 def test_an_unfinished_run_shows_its_rounds_so_far(look, page_of_run, learns, tmp_path):
     """Parts are read in order; a part of the users that is still to come cuts the rounds short."""
-    unfinished(learns, tmp_path / "half", 8)
+    unfinished(learns, tmp_path / "half", range(8))
     assert read_replay(tmp_path / "half").n_rounds == 8
     (tmp_path / "half/users/00000006.parquet").unlink()
     with look(page_of_run(tmp_path / "half")) as seen:

@@ -34,11 +34,17 @@ class Canvas {
 
 const FONT = getComputedStyle(document.body).fontFamily;
 
-function write(ctx, text, x, y, { size = 11, fill = hue("soft"), align = "left", weight = 400, base = "alphabetic" } = {}) {
+function write(ctx, text, x, y, { size = 11, fill = hue("soft"), align = "left", weight = 400, base = "alphabetic", halo } = {}) {
   ctx.font = `${weight} ${size}px ${FONT}`;
-  ctx.fillStyle = fill;
   ctx.textAlign = align;
   ctx.textBaseline = base;
+  if (halo) {
+    ctx.strokeStyle = halo;
+    ctx.lineWidth = 4;
+    ctx.lineJoin = "round";
+    ctx.strokeText(text, x, y);
+  }
+  ctx.fillStyle = fill;
   ctx.fillText(text, x, y);
 }
 

@@ -5,27 +5,21 @@ class FinishChart {
     this.run = run;
     this.app = app;
     this.canvas = new Canvas(element, () => (app.runs.length > 1 ? 150 : 178), "Finish times of the chosen against the bound");
-    this.typical = 0;
-    this.ofRounds = -1;
   }
 
   draw(t) {
     const { run } = this, ctx = this.canvas.begin(), { width, height } = this.canvas;
     if (run.isEmpty) return;
-    if (this.ofRounds !== run.rounds) {
-      this.ofRounds = run.rounds;
-      this.typical = quantile(run.a.length_s, 0.9);
-    }
     const r = run.roundAt(t), length = run.a.length_s[r], bound = run.a.bound_s[r];
     const sheet = run.sheetOf(r), now = Math.min(length, t - run.a.start_s[r]);
-    const end = Math.max(length, this.typical) * 1.02;
+    const end = Math.max(length, this.app.usual) * 1.02;
     const top = 30, bottom = height - 18;
     this.top = top;
     this.step = sheet.n ? (bottom - top) / sheet.n : 0;
     const x = (s) => (s / end) * (width - 2) + 1;
     for (const mark of marks(end, 5)) {
       line(ctx, x(mark), top, x(mark), bottom, hue("line"));
-      write(ctx, mark ? short(mark) : "0 s", x(mark), height - 4, { align: mark ? "center" : "left" });
+      write(ctx, mark ? short(mark) : "0 s", x(mark), height - 4, { align: !mark ? "left" : x(mark) > width - 12 ? "right" : "center" });
     }
     if (sheet.finish) this.drawBars(ctx, sheet, x, now);
     else write(ctx, "finish times were not recorded", width / 2, (top + bottom) / 2, { align: "center" });
@@ -53,15 +47,13 @@ class FinishChart {
 
   drawLimits(ctx, x, r, length, bound, bottom) {
     const { run, canvas } = this, straggler = run.a.straggler[r];
+    const isBounded = bound === bound, toRight = x(bound) < canvas.width * 0.5;
+    if (isBounded) line(ctx, x(bound), 2, x(bound), bottom, hue("good"), 1.5, [4, 3]);
     line(ctx, x(length), 15, x(length), bottom, hue("warn"), 1.5);
     const who = straggler >= 0 ? `user ${straggler} is last, ` : "nobody takes part, ";
     const isRight = x(length) > canvas.width * 0.5;
-    write(ctx, who + seconds(length), x(length) + (isRight ? -5 : 5), 24, { fill: hue("warn"), weight: 600, align: isRight ? "right" : "left" });
-    if (bound === bound) {
-      line(ctx, x(bound), 2, x(bound), bottom, hue("good"), 1.5, [4, 3]);
-      const toRight = x(bound) < canvas.width * 0.5;
-      write(ctx, `bound ${seconds(bound)}`, x(bound) + (toRight ? 5 : -5), 10, { fill: hue("good"), weight: 600, align: toRight ? "left" : "right" });
-    }
+    write(ctx, who + seconds(length), x(length) + (isRight ? -5 : 5), 24, { fill: hue("warn"), weight: 600, align: isRight ? "right" : "left", halo: hue("panel") });
+    if (isBounded) write(ctx, `bound ${seconds(bound)}`, x(bound) + (toRight ? 5 : -5), 10, { fill: hue("good"), weight: 600, align: toRight ? "left" : "right", halo: hue("panel") });
   }
 
   at(x, y) {

@@ -37,6 +37,7 @@ class App {
       const every = Math.max(1, Math.floor(finish.length / 20000));
       for (let k = 0; k < finish.length; k += every) some.push(finish[k]);
     }
+    this.usual = Math.max(0, ...this.runs.map((run) => quantile(run.a.length_s, 0.9)));
     this.early = quantile(some, 0.02);
     this.late = Math.max(quantile(some, 0.98), this.early + 1e-9);
   }

@@ -29,7 +29,7 @@ class MapView {
   constructor(element, run, app) {
     this.run = run;
     this.app = app;
-    this.canvas = new Canvas(element, (width) => width, "Map of stations and users");
+    this.canvas = new Canvas(element, (width) => (app.runs.length > 1 ? Math.min(width, Math.max(260, innerHeight * 0.46)) : width), "Map of stations and users");
     const many = run.stations > 500;
     this.cells = many ? [] : Array.from({ length: run.stations }, (_, s) => cellOf(s, run.a.station_m, run.about.area_m));
     this.px = new Float32Array(run.users);
@@ -68,6 +68,10 @@ class MapView {
     back.height = height * scale;
     const ctx = back.getContext("2d");
     ctx.setTransform(scale, 0, 0, scale, 0, 0);
+    ctx.beginPath();
+    ctx.roundRect(this.left - 8, this.top - 8, this.side + 16, this.side + 16, 10);
+    ctx.fillStyle = hue("land");
+    ctx.fill();
     ctx.beginPath();
     for (const cell of this.cells) this.trace(ctx, cell);
     ctx.strokeStyle = hue("line");
