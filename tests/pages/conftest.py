@@ -58,7 +58,15 @@ def look(chromium):
     contexts = []
 
     @contextmanager
-    def open_page(path, moment="#t=0", width=1280, height=860, scheme="light", **more):
+    def open_page(
+        path,
+        moment="#t=0",
+        width=1280,
+        height=860,
+        scheme="light",
+        ready="html[data-ready]",
+        **more,
+    ):
         context = chromium.new_context(
             viewport={"width": width, "height": height}, color_scheme=scheme, **more
         )
@@ -70,7 +78,7 @@ def look(chromium):
         seen.page.on("request", lambda request: seen.asked.append(request.url))
         url = path if isinstance(path, str) else path.resolve().as_uri()
         seen.page.goto(url + moment)
-        seen.page.wait_for_selector("html[data-ready]")
+        seen.page.wait_for_selector(ready)
         seen.settle()
         yield seen
         assert seen.said == []

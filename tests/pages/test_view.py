@@ -157,7 +157,8 @@ def test_keys(look, page_of_run, learns):
 
 def lonely(users, i, n_users):
     """The chosen user of a round that is farthest from all others and from the border."""
-    place = np.column_stack([users["x_m"], users["y_m"]]).astype(float)[i * n_users : (i + 1) * n_users]
+    place = np.column_stack([users["x_m"], users["y_m"]]).astype(float)
+    place = place[i * n_users : (i + 1) * n_users]
     station = users["station"].to_numpy()[i * n_users : (i + 1) * n_users]
     apart = np.linalg.norm(place[:, None] - place, axis=2) + 1e9 * np.eye(n_users)
     return int(np.argmax(np.where(station >= 0, apart.min(axis=1), -1))), place

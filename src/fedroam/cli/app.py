@@ -236,6 +236,22 @@ def view(
 
 
 @app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(help="A run's folder, or a comparison's.")],
+    out: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option("--out", "-o", help="The page to write; default: report.html in the folder."),
+    ] = None,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Start no browser.")] = False,
+    json: Json = False,
+) -> None:
+    """Sum up a run or a comparison: one page with tables, figures, and how to repeat it."""
+    from fedroam.cli.viewing import report_command
+
+    report_command(folder, out, opens=not no_open, as_json=json)
+
+
+@app.command()
 def solve(
     problem: Annotated[Path, typer.Argument(help="Problem file (.npz or .json).")],
     policy: Policy = "dagsa",

@@ -1,4 +1,4 @@
-"""``fedroam view``."""
+"""``fedroam view`` and ``fedroam report``."""
 
 import os
 import sys
@@ -38,14 +38,36 @@ def view_command(
         show_in_browser(path.resolve().as_uri())
 
 
+def report_command(folder: Path, out: Path | None, *, opens: bool, as_json: bool) -> None:
+    """Write the report and show it."""
+    path, n_bytes = write_report(folder, out)
+    if as_json:
+        print_json({"page": str(path), "bytes": n_bytes})
+    else:
+        print(path)
+        say(f"{n_bytes / 1e6:.1f} MB, self-contained: open it in any browser")
+    if opens:
+        show_in_browser(path.resolve().as_uri())
+
+
+def write_report(folder: Path, out: Path | None = None) -> tuple[Path, int]:
+    """Where the report is, and its size."""
+    from fedroam.pages.report import report_page
+
+    if not folder.is_dir():
+        raise ConfigError(f"there is no folder {folder}")
+    path = _file(out or folder / "report.html")
+    with progress_bars() as bars:
+        bars.add_task("report", total=None, note=f"reading {folder}")
+        return path, report_page(folder, path)
+
+
 def write_view(
     folders: list[Path], out: Path | None = None, rounds: str | None = None
 ) -> tuple[Path, int]:
     """Where the page is, and its size; a comparison stands for its policies' first runs."""
     runs = [run for folder in folders for run in runs_in(folder)]
-    path = out or (folders[0] / "view.html" if len(folders) == 1 else Path("view.html"))
-    if path.is_dir():
-        raise ConfigError(f"{path} is a folder, expected a file to write the page to")
+    path = _file(out or (folders[0] if len(folders) == 1 else Path()).joinpath("view.html"))
     replays = []
     with progress_bars() as bars:
         task = bars.add_task("page", total=len(runs), note="")
@@ -55,6 +77,12 @@ def write_view(
             bars.advance(task)
         bars.update(task, note=f"writing {path}")
         return path, view_page(told_apart(replays, runs), path)
+
+
+def _file(path: Path) -> Path:
+    if path.is_dir():
+        raise ConfigError(f"{path} is a folder, expected a file to write the page to")
+    return path
 
 
 def runs_in(folder: Path) -> list[Path]:
