@@ -2,8 +2,8 @@
 Proving optimality: is there a schedule shorter than the best one found?
 
 At a fixed deadline ``t`` loads add up, so the question is a packing problem: every arc takes a
-part of its station, no station is filled beyond 1. Prices make it small before the MILP solver
-sees it. At deadline ``t`` the money left after the cheapest choice of users is
+part of its station, no station is filled beyond 1. Prices make it small before the tree of
+``crews.py`` sees it. At deadline ``t`` the money left after the cheapest choice of users is
 ``slack = Σ λ B - G(λ, t)``; an arc that would cost more than ``slack`` above what its user spends
 anyway (or, for a user left out, above the cutoff) is in no schedule that meets ``t``; a user whose
 replacement would cost more than ``slack`` extra is in all of them.
@@ -16,8 +16,9 @@ import numpy as np
 
 from fedroam.arrays import Bools, Floats, Ints
 from fedroam.scheduling.certified.bound import Bound, bound_from
+from fedroam.scheduling.certified.crews import Packing, pack_crews
 from fedroam.scheduling.certified.demand import n_to_select
-from fedroam.scheduling.certified.milp import Packing, pack, require_solver
+from fedroam.scheduling.certified.linear import require_solver
 from fedroam.scheduling.certified.solution import OPTIMAL_GAP, Outcome, Solution, gap_of
 from fedroam.scheduling.certified.solve import (
     as_schedule,
@@ -29,7 +30,7 @@ from fedroam.scheduling.problem import Problem
 
 _STEP = 0.9 * OPTIMAL_GAP
 _FORGIVEN = 4e-9
-"""Relative width added to every band: the judge's tolerance and the solver's together."""
+"""Relative width added to every band: more than the judge forgives, and all roundings."""
 
 
 def solve_exact(
@@ -55,7 +56,8 @@ def solve_exact(
     )
     if start is not None and (start_s := length_of(problem, start)) < round_s:
         link, round_s = start, start_s
-    link, round_s, bound_s = _close(problem, proof, link, round_s, end_s)
+    search = _Search(problem, proof, rng, effort, end_s)
+    link, round_s, bound_s = search.close(link, round_s)
     schedule = as_schedule(problem, link)
     round_s = round_length(problem, schedule)
     proven = gap_of(round_s, bound_s) <= OPTIMAL_GAP
@@ -69,43 +71,102 @@ def solve_exact(
     )
 
 
-def _close(
-    problem: Problem, proof: Bound, link: Ints, round_s: float, end_s: float
-) -> tuple[Ints, float, float]:
-    """
-    Ask whether anything shorter exists, until nothing does or time is up.
+@dataclass(eq=False, slots=True)
+class _Search:
+    """Questions about one problem, until the best schedule and the bound meet or time is up."""
 
-    The first question, just below the schedule's own length, may take a third of the time. Where
-    that is too hard, it is asked half-way to the bound: each "no" is a better bound, each "yes" a
-    better schedule. What is left goes to the first question again.
-    """
-    bound_s = proof.bound_s
-    is_halving = is_last = False
-    while gap_of(round_s, bound_s) > OPTIMAL_GAP:
-        left_s = end_s - time.perf_counter()
-        if left_s <= 0:
-            break
-        t = (round_s + bound_s) / 2 if is_halving else max(round_s * (1 - _STEP), bound_s)
-        answer = ask(problem, proof, t, left_s if is_last else left_s / 3)
-        if answer is None:
-            if is_last:
+    problem: Problem
+    proof: Bound
+    rng: np.random.Generator
+    effort: float
+    end_s: float
+
+    def close(self, link: Ints, round_s: float) -> tuple[Ints, float, float]:
+        """
+        The best links ``[U]`` and their length, and what no schedule beats.
+
+        First: is anything shorter? Answers mostly take milliseconds, and where each is a little
+        shorter only, the next question asks for four times more. Where that takes a third of the
+        time, the root of the tree alone is asked how far it can prove, and then whole trees again,
+        nearer to the bound where the answer does not come in time.
+        """
+        best = self._shorten(_Best(link, round_s, self.proof.bound_s))
+        if not best.is_proven:
+            best = self._raise_root(best)
+        nearness = 0.5
+        while not best.is_proven and (left_s := self.end_s - time.perf_counter()) > 0:
+            t = min(best.bound_s + nearness * (best.round_s - best.bound_s), best.tip_s)
+            following = self._asked(best, t, left_s / 4)
+            nearness = nearness / 2 if following is best else 0.5
+            best = following
+        return best.link, best.round_s, best.bound_s
+
+    def _shorten(self, best: "_Best") -> "_Best":
+        end_s = time.perf_counter() + (self.end_s - time.perf_counter()) / 3
+        step = _STEP
+        while not best.is_proven and (left_s := end_s - time.perf_counter()) > 0:
+            t = max(best.round_s * (1 - step), best.bound_s)
+            following = self._asked(best, t, left_s)
+            if following is best:
                 break
-            is_halving, is_last = not is_halving, is_halving
-        elif not np.any(answer >= 0):
-            bound_s = max(bound_s, t * (1 - 1e-12))
-        else:
-            better_s = length_of(problem, answer)
-            if not better_s < round_s:
-                break  # longer by the forgiven width only: nothing more can be decided
-            link, round_s = answer, better_s
-    return link, round_s, bound_s
+            step = 4 * step if following.round_s < best.round_s else max(step / 8, _STEP)
+            best = following
+        return best
+
+    def _raise_root(self, best: "_Best") -> "_Best":
+        """A higher bound, or by chance a better schedule, without branching."""
+        low, high = best.bound_s, best.tip_s
+        while high > low * (1 + _STEP) and (left_s := self.end_s - time.perf_counter()) > 0:
+            t = (low + high) / 2
+            following = self._asked(best, t, left_s, most_nodes=1)
+            low, high = max(low, following.bound_s), t if following.bound_s < t else high
+            best = following
+        return best
+
+    def _asked(
+        self, best: "_Best", t: float, time_limit_s: float, most_nodes: int = 10**9
+    ) -> "_Best":
+        """What is known after the question about ``t``: the same object where that is no more."""
+        answer = ask(self.problem, self.proof, t, time_limit_s, most_nodes)
+        if answer is None:
+            return best
+        if not np.any(answer >= 0):
+            return _Best(best.link, best.round_s, max(best.bound_s, t * (1 - 1e-12)))
+        found_s = length_of(self.problem, answer)
+        if not found_s < best.round_s:
+            return best  # longer by the forgiven width only: nothing more can be decided
+        link, round_s = round_and_improve(
+            self.problem, self.proof, self.rng, effort=self.effort, start=answer
+        )
+        return _Best(link, round_s, best.bound_s)
 
 
-def ask(problem: Problem, proof: Bound, t: float, time_limit_s: float) -> Ints | None:
+@dataclass(frozen=True, eq=False, slots=True)
+class _Best:
+    """The best schedule so far, and what no schedule beats."""
+
+    link: Ints  # [U]
+    round_s: float
+    bound_s: float
+
+    @property
+    def is_proven(self) -> bool:
+        return gap_of(self.round_s, self.bound_s) <= OPTIMAL_GAP
+
+    @property
+    def tip_s(self) -> float:
+        """Just below the best schedule."""
+        return max(self.round_s * (1 - _STEP), self.bound_s)
+
+
+def ask(
+    problem: Problem, proof: Bound, t: float, time_limit_s: float, most_nodes: int = 10**9
+) -> Ints | None:
     """
     The links ``[U]`` of a schedule no longer than ``t`` (to a relative 1e-8).
 
-    All -1 where there is none; None where time was up.
+    All -1 where there is none; None where that was not decided in ``most_nodes`` of the tree and
+    ``time_limit_s``.
     """
     nobody = np.full(problem.n_users, -1)
     n = n_to_select(problem)
@@ -127,7 +188,7 @@ def ask(problem: Problem, proof: Bound, t: float, time_limit_s: float) -> Ints |
         n_stations=problem.n_stations,
         n_selected=n,
     )
-    found = pack(packing, time_limit_s)
+    found = pack_crews(packing, arcs.cheapest() / arcs.money, time_limit_s, most_nodes)
     if found is None:
         return None
     link = nobody
@@ -166,10 +227,15 @@ class _Arcs:
             n_users=problem.n_users,
         )
 
-    def kept(self, must: Bools, n: int) -> tuple["_Arcs", Bools] | None:
-        """The arcs that survive the prices, and who is in every schedule; None: no schedule."""
+    def cheapest(self) -> Floats:
+        """What every user would spend at least ``[U]``, inf without arcs."""
         cheapest = np.full(self.n_users, np.inf)
         np.minimum.at(cheapest, self.user, self.spending)
+        return cheapest
+
+    def kept(self, must: Bools, n: int) -> tuple["_Arcs", Bools] | None:
+        """The arcs that survive the prices, and who is in every schedule; None: no schedule."""
+        cheapest = self.cheapest()
         n_optional = n - int(np.count_nonzero(must))
         optional = np.sort(cheapest[~must])
         chosen = optional[: max(n_optional, 0)]
