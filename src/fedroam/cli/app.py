@@ -190,7 +190,12 @@ def reproduce(
     ] = None,
     json: Json = False,
 ) -> None:
-    """The paper's experiments, from nothing to figures; goes on wherever it was stopped."""
+    """
+    The paper's experiments, from nothing to figures; goes on wherever it was stopped.
+
+    NAME is fig1, fig2, fig3 or all, or one of threshold, payload, rho1, reading, rho2, which ask
+    how much hangs on what the paper leaves open (sensitivity: all of these).
+    """
     from fedroam.cli.reproducing import reproduce_command
 
     reproduce_command(name, profile, dataset or [], seeds, out, workers, collect, as_json=json)
