@@ -24,7 +24,7 @@ $(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt
 
 $(VENV)/.dev: $(VENV)/.core
 	@echo "adding what the tests need (once, a few minutes)" >&2
-	$(PIP) -e '.[dev,exact,gym,serve,tensorboard,torch]'
+	$(PIP) -e '.[dev,exact,flower,gym,ray,serve,tensorboard,torch]'
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.dev

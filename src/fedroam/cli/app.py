@@ -37,6 +37,22 @@ Policy = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 Out = Annotated[Optional[Path], typer.Option("--out", "-o", help="Folder to write.")]  # noqa: UP045
 Workers = Annotated[int, typer.Option("--workers", "-w", min=1, help="Processes; same results.")]
+Cores = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(
+        "--workers",
+        "-w",
+        min=1,
+        help="Processes; same results. Default: one to run, all cores to compare, or the cluster.",
+    ),
+]
+Engine = Annotated[
+    str, typer.Option("--engine", metavar="local|ray", help="Who computes; same results.")
+]
+Address = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--address", help="A running Ray cluster: HOST:PORT or auto; default: a new one."),
+]
 
 Level = Annotated[
     Optional[str],  # noqa: UP045
@@ -96,14 +112,19 @@ def run(
     sets: Sets = None,
     seed: Annotated[Optional[int], typer.Option(help="Seed of everything random.")] = None,  # noqa: UP045
     out: Out = None,
-    workers: Workers = 1,
+    workers: Cores = None,
+    engine: Engine = "local",
+    address: Address = None,
     certify: Level = None,
     json: Json = False,
 ) -> None:
     """Play one run into a folder. The same command again goes on where it was stopped."""
+    from fedroam.cli.engines import engine_called
     from fedroam.cli.running import run_command
 
-    run_command(config, _assignments(sets, policy, seed, certify), out, workers, as_json=json)
+    where = engine_called(engine, address, workers)
+    chosen = _assignments(sets, policy, seed, certify)
+    run_command(config, chosen, out, workers or 1, where, as_json=json)
 
 
 @app.command()
@@ -122,15 +143,20 @@ def compare(
     ] = None,
     sets: Sets = None,
     out: Out = None,
-    workers: Workers = CORES,
+    workers: Cores = None,
+    engine: Engine = "local",
+    address: Address = None,
     certify: Level = None,
     json: Json = False,
 ) -> None:
     """Play several policies in the same worlds, under several seeds; tables and figures."""
     from fedroam.cli.comparing import compare_command
+    from fedroam.cli.engines import engine_called
 
+    where = engine_called(engine, address, workers)
     chosen = (*_assignments(sets, certify=certify), *_against(against))
-    compare_command(config, policy or [], seeds, chosen, out, workers, as_json=json)
+    workers = workers or CORES
+    compare_command(config, policy or [], seeds, chosen, out, workers, where, as_json=json)
 
 
 @app.command()
@@ -149,15 +175,21 @@ def sweep(
     seeds: Annotated[Optional[int], typer.Option(min=1, help="How many seeds.")] = None,  # noqa: UP045
     sets: Sets = None,
     out: Out = None,
-    workers: Workers = CORES,
+    workers: Cores = None,
+    engine: Engine = "local",
+    address: Address = None,
     certify: Level = None,
     json: Json = False,
 ) -> None:
     """Play policies at every point of a grid over any settings; one tidy table, figures."""
+    from fedroam.cli.engines import engine_called
     from fedroam.cli.sweeping import sweep_command
 
-    chosen = _assignments(sets, certify=certify)
-    sweep_command(config, over or [], policy or [], seeds, chosen, out, workers, as_json=json)
+    where = engine_called(engine, address, workers)
+    chosen, workers = _assignments(sets, certify=certify), workers or CORES
+    sweep_command(
+        config, over or [], policy or [], seeds, chosen, out, workers, where, as_json=json
+    )
 
 
 @app.command()

@@ -1,11 +1,13 @@
 """``fedroam compare``."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import typer
 
 from fedroam.cli.compared import as_object, print_comparison
+from fedroam.cli.engines import Elsewhere, Where
 from fedroam.cli.running import say_size, stop_like_ctrl_c
 from fedroam.cli.screen import print_json, say
 from fedroam.cli.watching import watching
@@ -34,6 +36,7 @@ def compare_command(
     assignments: tuple[str, ...],
     out: Path | None,
     workers: int,
+    where: Where,
     *,
     as_json: bool,
 ) -> None:
@@ -48,7 +51,7 @@ def compare_command(
         assign(table, assignment)
     settings = parse(table)
     folder = out or Path("runs") / f"{config.stem}-compare"
-    comparison = play_with_bars(settings, folder, workers)
+    comparison = play_with_bars(settings, folder, workers, where)
     tables = tables_of(settings, comparison)
     files = write_comparison(settings, tables, folder)
     if as_json:
@@ -60,7 +63,9 @@ def compare_command(
                 say(f"wrote {file}")
 
 
-def play_with_bars(settings: Settings, folder: Path, workers: int) -> Comparison:
+def play_with_bars(
+    settings: Settings, folder: Path, workers: int, where: Where | None = None
+) -> Comparison:
     """Play all members with a bar for each policy."""
     members = members_of(settings, folder)
     begin_comparison(settings, members, folder)
@@ -68,10 +73,18 @@ def play_with_bars(settings: Settings, folder: Path, workers: int) -> Comparison
     played = [m for row in members for m in row if RunFolder(m.folder).is_complete]
     say_size(settings, sum(map(len, members)) - len(played))
     try:
-        with watching(settings.name, {row[0].label: len(row) for row in members}) as board:
+        with (
+            where or nullcontext(Elsewhere()) as elsewhere,
+            watching(settings.name, {row[0].label: len(row) for row in members}) as board,
+        ):
             for member in played:
                 board.skip(member.label, member.settings.seed)
-            return play_all(members, workers, lambda m, p: board.show(m.label, p, m.settings.seed))
+            return play_all(
+                members,
+                workers,
+                lambda m, p: board.show(m.label, p, m.settings.seed),
+                elsewhere.play_parts,
+            )
     except KeyboardInterrupt:
         say(f"fedroam: stopped; what has been played is in {folder}; the same command goes on")
         raise typer.Exit(130) from None

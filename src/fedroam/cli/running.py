@@ -6,6 +6,7 @@ from typing import Any
 
 import typer
 
+from fedroam.cli.engines import Where
 from fedroam.cli.screen import print_json, print_table, say
 from fedroam.cli.watching import watching
 from fedroam.runs import RunFolder, Settings, play, read_settings
@@ -16,7 +17,13 @@ WORTH_A_WORD = 5_000_000
 
 
 def run_command(
-    config: Path, assignments: tuple[str, ...], out: Path | None, workers: int, *, as_json: bool
+    config: Path,
+    assignments: tuple[str, ...],
+    out: Path | None,
+    workers: int,
+    where: Where,
+    *,
+    as_json: bool,
 ) -> None:
     """Play the run and say what came out."""
     settings = read_settings(config, assignments)
@@ -26,8 +33,9 @@ def run_command(
     if not was_complete:
         say_size(settings)
     try:
-        with watching(settings.name, {settings.policy.name: 1}) as board:
-            summary = play(settings, folder, lambda p: board.show(settings.policy.name, p), workers)
+        with where as elsewhere, watching(settings.name, {settings.policy.name: 1}) as board:
+            name, start = settings.policy.name, elsewhere.start
+            summary = play(settings, folder, lambda p: board.show(name, p), workers, start=start)
     except KeyboardInterrupt:
         say(f"fedroam: stopped; all rounds played are in {folder}; the same command goes on")
         raise typer.Exit(130) from None

@@ -1,12 +1,14 @@
 """``fedroam sweep``."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import typer
 
+from fedroam.cli.engines import Elsewhere, Where
 from fedroam.cli.running import say_size, stop_like_ctrl_c
 from fedroam.cli.screen import print_json, print_table, say
 from fedroam.cli.watching import watching
@@ -40,6 +42,7 @@ def sweep_command(
     assignments: tuple[str, ...],
     out: Path | None,
     workers: int,
+    where: Where,
     *,
     as_json: bool,
 ) -> None:
@@ -60,7 +63,7 @@ def sweep_command(
     folder = out or Path("runs") / f"{config.stem}-sweep"
     cells = cells_of(table, points, folder)
     begin_sweep(cells, folder)
-    play_cells(cells, folder, workers)
+    play_cells(cells, folder, workers, where=where)
     tables = sweep_tables_of(open_sweep(folder))
     files = write_sweep(tables, folder)
     if as_json:
@@ -69,17 +72,31 @@ def sweep_command(
         print_sweep(tables, folder)
 
 
-def play_cells(cells: list[Cell], folder: Path, workers: int, title: str = "sweep") -> None:
+def play_cells(
+    cells: list[Cell],
+    folder: Path,
+    workers: int,
+    title: str = "sweep",
+    where: Where | None = None,
+) -> None:
     """Play all runs of all points and show how far they are."""
     rows = {_row(row[0], folder): row for cell in cells for row in cell.members()}
     stop_like_ctrl_c()
     played = [m for row in rows.values() for m in row if RunFolder(m.folder).is_complete]
     say_size(cells[0].settings, sum(map(len, rows.values())) - len(played))
     try:
-        with watching(title, {name: len(row) for name, row in rows.items()}) as board:
+        with (
+            where or nullcontext(Elsewhere()) as elsewhere,
+            watching(title, {name: len(row) for name, row in rows.items()}) as board,
+        ):
             for member in played:
                 board.skip(_row(member, folder), member.settings.seed)
-            play_sweep(cells, workers, lambda m, p: board.show(_row(m, folder), p, m.settings.seed))
+            play_sweep(
+                cells,
+                workers,
+                lambda m, p: board.show(_row(m, folder), p, m.settings.seed),
+                elsewhere.play_parts,
+            )
     except KeyboardInterrupt:
         say(f"fedroam: stopped; what has been played is in {folder}; the same command goes on")
         raise typer.Exit(130) from None

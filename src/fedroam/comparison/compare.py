@@ -7,13 +7,14 @@ on with: the tables come out the same.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fedroam.arrays import Floats
-from fedroam.comparison.players import play_in_processes
+from fedroam.comparison.players import PlayParts, play_in_processes
 from fedroam.errors import ConfigError, nearest
 from fedroam.runs import Progress, RunFolder, Settings, play
 from fedroam.runs.settings import Choice, Comparing, choice
@@ -85,15 +86,21 @@ def play_all(
     members: list[list[Member]],
     workers: int = 1,
     on_progress: Callable[[Member, Progress], None] = lambda member, progress: None,
+    elsewhere: PlayParts | None = None,
 ) -> Comparison:
-    """Play what has not been played yet; the first failure stops the comparison and is raised."""
+    """
+    Play what has not been played yet; the first failure stops the comparison and is raised.
+
+    ``workers`` processes of this machine play, or whoever ``elsewhere`` is.
+    """
     flat = [member for row in members for member in row]
-    if workers <= 1:
+    if elsewhere is None and workers <= 1:
         for member in flat:
             play(member.settings, member.folder, lambda p, m=member: on_progress(m, p))  # type: ignore[misc]
     else:
         parts = [(member.settings, member.folder) for member in flat]
-        play_in_processes(parts, workers, lambda i, p: on_progress(flat[i], p))
+        play_parts = elsewhere or partial(play_in_processes, workers)
+        play_parts(parts, lambda i, p: on_progress(flat[i], p))
     return read_comparison(members)
 
 

@@ -31,9 +31,12 @@ GRACE_S = 30.0
 Part = tuple[Settings, Path]
 """One run to play, and where."""
 
+PlayParts = Callable[[Sequence[Part], Callable[[int, Progress], None]], None]
+"""Plays all parts, and tells by their positions how far they are."""
+
 
 def play_in_processes(
-    parts: Sequence[Part], workers: int, on_progress: Callable[[int, Progress], None]
+    workers: int, parts: Sequence[Part], on_progress: Callable[[int, Progress], None]
 ) -> None:
     """Play all parts, by their positions; the first failure stops the others and is raised."""
     to_do = deque(range(len(parts)))
@@ -144,12 +147,12 @@ def _play(connection: Connection) -> None:
 
 def _say(connection: Connection, word: Progress | Exception | None) -> None:
     try:
-        connection.send(_fit_to_be_sent(word) if isinstance(word, Exception) else word)
+        connection.send(fit_to_be_sent(word) if isinstance(word, Exception) else word)
     except OSError:  # whoever gave the runs is gone
         raise KeyboardInterrupt from None
 
 
-def _fit_to_be_sent(error: Exception) -> Exception:
+def fit_to_be_sent(error: Exception) -> Exception:
     """The error with where it came from; others' may not survive the way."""
     if not isinstance(error, FedroamError):
         error.add_note("".join(traceback.format_exception(error)))

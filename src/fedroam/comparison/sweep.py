@@ -18,6 +18,7 @@ import tomli_w
 
 from fedroam.comparison.compare import Comparison, Member, members_of, play_all, read_comparison
 from fedroam.comparison.folder import NOTE, begin_comparison, open_comparison
+from fedroam.comparison.players import PlayParts
 from fedroam.errors import ConfigError
 from fedroam.files import write_text
 from fedroam.runs import Progress, RunFolder, Settings, parse
@@ -134,12 +135,12 @@ def play_sweep(
     cells: Sequence[Cell],
     workers: int = 1,
     on_progress: Callable[[Member, Progress], None] = lambda member, progress: None,
+    elsewhere: PlayParts | None = None,
 ) -> list[Comparison]:
     """Play the runs of all points, as many at a time as there are workers."""
     rows = [cell.members() for cell in cells]
-    play_all(
-        [[member for members in rows for row in members for member in row]], workers, on_progress
-    )
+    flat = [member for members in rows for row in members for member in row]
+    play_all([flat], workers, on_progress, elsewhere)
     return [read_comparison(members) for members in rows]
 
 

@@ -12,10 +12,11 @@ import json
 import platform
 import shutil
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from numpy.typing import NDArray
 
@@ -83,15 +84,16 @@ class RunFolder:
             )
 
     @contextlib.contextmanager
-    def alone(self) -> Iterator[None]:
+    def alone(self, patience_s: float = 0.0) -> Iterator[None]:
         """Hold the folder against other processes; freed by the system however this one ends."""
+        deadline_s = time.monotonic() + patience_s
         with told(self.path):
             lock = (self.path / ".lock").open("w")
         with lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise ConfigError(f"another process is writing {self.path}") from None
+            while not _is_locked(lock):
+                if time.monotonic() >= deadline_s:
+                    raise ConfigError(f"another process is writing {self.path}")
+                time.sleep(0.1)
             with told(self.path):
                 self._drop_loose_ends()
             yield
@@ -176,6 +178,15 @@ class RunFolder:
     def _drop_loose_ends(self) -> None:
         for temporary in self.path.rglob(".*.part"):
             temporary.unlink(missing_ok=True)
+
+
+def _is_locked(file: IO[str]) -> bool:
+    """Whether the file could be locked, now and by this process."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def versions() -> dict[str, str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from fedroam.learning.engine import StartEngine
 from fedroam.learning.federation import Federation
 from fedroam.runs.folder import RunFolder
 from fedroam.runs.settings import Settings
@@ -39,21 +40,25 @@ def play(
     path: Path,
     on_round: Callable[[Progress], None] = lambda progress: None,
     workers: int = 1,
+    *,
+    start: StartEngine | None = None,
+    lock_s: float = 0.0,
 ) -> dict[str, Any]:
     """
     The summary of the run in ``path``, which is played to its end if it has not been.
 
     A run that was stopped, at whatever moment, goes on from its last checkpoint and ends with the
-    same tables bit for bit. ``workers`` processes train; with one, this process does.
+    same tables bit for bit. ``workers`` processes train; with one, this process does. ``start``
+    has them trained elsewhere. Another process may hold the folder for ``lock_s`` seconds more.
     """
     folder = RunFolder(path)
     folder.begin(settings)
-    with folder.alone():
+    with folder.alone(lock_s):
         if folder.is_complete:
             return folder.summary
         with ExitStack() as open_ones:
             with folder.or_not_begun():
-                federation = open_ones.enter_context(_federation(settings, workers))
+                federation = open_ones.enter_context(_federation(settings, workers, start))
                 simulation = Simulation(
                     settings.scenario(),
                     settings.policy.make(),
@@ -79,7 +84,7 @@ def play(
         return folder.summary
 
 
-def _federation(settings: Settings, workers: int) -> Any:
+def _federation(settings: Settings, workers: int, start: StartEngine | None) -> Any:
     """The users that learn together, or a context that holds None: timing only."""
     if settings.learning is None:
         return nullcontext()
@@ -88,6 +93,7 @@ def _federation(settings: Settings, workers: int) -> Any:
         users=settings.world.users,
         seed=settings.seed,
         workers=workers if workers > 1 else 0,
+        start=start,
     )
 
 

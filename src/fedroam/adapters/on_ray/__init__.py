@@ -1,0 +1,1 @@
+"""Ray: the same results from many machines."""
