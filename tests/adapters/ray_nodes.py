@@ -16,15 +16,15 @@ QUICK_TO_NOTICE = {"health_check_period_ms": 300, "health_check_failure_threshol
 if __name__ == "__main__":
     cluster = Cluster(
         initialize_head=True,
-        head_node_args={"num_cpus": 1, "_system_config": QUICK_TO_NOTICE, "node_ip_address": "127.0.0.1"},
+        head_node_args={"num_cpus": 1, "_system_config": QUICK_TO_NOTICE},
     )
-    second = cluster.add_node(num_cpus=1, node_ip_address="127.0.0.1")
+    second = cluster.add_node(num_cpus=1)
     cluster.wait_for_nodes()
     print(cluster.address, flush=True)
     for _ in sys.stdin:
         cluster.remove_node(second, allow_graceful=False)
         print("killed", flush=True)
-        second = cluster.add_node(num_cpus=1, node_ip_address="127.0.0.1")
+        second = cluster.add_node(num_cpus=1)
         cluster.wait_for_nodes()
         print("replaced", flush=True)
     cluster.shutdown()

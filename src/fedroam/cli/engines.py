@@ -1,7 +1,8 @@
 """Where the work of ``run`` and ``compare`` is done: on this machine, or on a Ray cluster."""
 
+import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, redirect_stdout
 from dataclasses import dataclass
 
 from fedroam.cli.screen import say
@@ -39,5 +40,5 @@ def engine_called(name: str, address: str | None, workers: int | None) -> Iterat
     from fedroam.adapters.on_ray.members import players_on
 
     say(f"fedroam: {'joining the' if address else 'starting a'} Ray cluster")
-    with connected(address, workers) as cluster:
+    with redirect_stdout(sys.stderr), connected(address, workers) as cluster:  # Ray tells of losses
         yield Elsewhere(engine_on(cluster), players_on(cluster))

@@ -4,12 +4,15 @@ import contextlib
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from fedroam.errors import ConfigError, WorkerError, require
+from fedroam.spawn import SINGLE_THREAD
 
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would report to its makers
 os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else it warns
@@ -66,15 +69,28 @@ def connected(address: str | None = None, workers: int | None = None) -> Iterato
             ray.shutdown()
 
 
+def one_core() -> dict[str, Any]:
+    """What a worker asks for: a core, one thread, and the modules that can be imported here."""
+    installed = (sys.prefix, sys.base_prefix)
+    own = [str(Path(folder).resolve()) for folder in (*sys.path, "")]
+    path = os.pathsep.join(folder for folder in own if not folder.startswith(installed))
+    variables = {**dict.fromkeys(SINGLE_THREAD, "1"), "PYTHONPATH": path}
+    return {"num_cpus": 1, "max_restarts": 0, "runtime_env": {"env_vars": variables}}
+
+
 def _join(address: str) -> None:
     host, _, port = address.rpartition(":")
     expected = "'auto' or HOST:PORT, where `ray start --head` said that a cluster can be joined"
     if address != "auto":
         require("/" not in address and bool(host) and port.isdigit(), "address", address, expected)
+        if host in ("localhost", "127.0.0.1"):  # as Ray reads it
+            host = ray.util.get_node_ip_address()
         try:  # Ray itself would try for many minutes
             socket.create_connection((host, int(port)), REACH_S).close()
         except (OSError, OverflowError) as error:
-            raise ConfigError(f"address is {address!r}, where nobody answers: {error}") from error
+            raise ConfigError(
+                f"address is {address!r}, but nobody answers at {host}:{port}: {error}"
+            ) from error
     try:
         ray.init(address=address, log_to_driver=False, logging_level="error")
     except ConnectionError as error:

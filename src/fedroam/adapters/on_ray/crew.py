@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedroam.adapters.on_ray.cluster import DEAD, Cluster, ray
+from fedroam.adapters.on_ray.cluster import DEAD, Cluster, one_core, ray
 from fedroam.arrays import Floats32
 from fedroam.errors import ConfigError, WorkerError
 from fedroam.learning.engine import Engine, StartEngine, Taken
@@ -37,16 +37,9 @@ from fedroam.learning.worker import (
     failure_of,
 )
 from fedroam.runs.folder import versions
-from fedroam.spawn import SINGLE_THREAD
 
 START_S = 300.0
 """How long to wait for the first worker; a cluster may have to start machines."""
-
-ONE_CORE = {
-    "num_cpus": 1,
-    "max_restarts": 0,
-    "runtime_env": {"env_vars": dict.fromkeys(SINGLE_THREAD, "1")},
-}
 
 _ARRAYS = ("train_x", "train_y", "test_x", "test_y")
 
@@ -218,7 +211,7 @@ class _Worker:
                 f"with {self._cause}"
             )
         self._false_starts += 1
-        self._seat = ray.remote(Seat).options(**ONE_CORE).remote()
+        self._seat = ray.remote(Seat).options(**one_core()).remote()
         self._words.append(self._seat.open.remote(self._kit))
 
     def give(self, given: Given, task: Task) -> bool:

@@ -16,8 +16,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
-from fedroam.adapters.on_ray.cluster import DEAD, Cluster, ray
-from fedroam.adapters.on_ray.crew import ONE_CORE
+from fedroam.adapters.on_ray.cluster import DEAD, Cluster, one_core, ray
 from fedroam.comparison.players import GRACE_S, Part, PlayParts, fit_to_be_sent
 from fedroam.errors import ConfigError, WorkerError
 from fedroam.learning.shift import PATIENCE
@@ -108,7 +107,7 @@ class _Player:
 
     def give(self, part: int, parts: Sequence[Part], probe: Path) -> None:
         if self.seat is None:
-            self.seat = ray.remote(Stage).options(**ONE_CORE, max_concurrency=2).remote()
+            self.seat = ray.remote(Stage).options(**one_core(), max_concurrency=2).remote()
         settings, folder = parts[part]
         self.part = part
         self.end = self.seat.play.remote(settings, folder.resolve(), probe)
