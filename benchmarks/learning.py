@@ -37,6 +37,7 @@ WORKERS = 2
 TRAINERS = ("native", "torch")
 SAMPLES = 1200  # of a user
 TICKS = os.sysconf("SC_CLK_TCK")
+HANGS_S = 1800.0
 
 
 # Training throughput of a round
@@ -185,6 +186,7 @@ def clocked(*arguments: object, **environment: str) -> Callable[[], list[dict]]:
     """A program of its own that prints when its first round began and when each round ended."""
     command = [sys.executable, __file__, *map(str, arguments)]
     quiet = {"FLWR_TELEMETRY_ENABLED": "0", "RAY_USAGE_STATS_ENABLED": "0"}
+    alone = {"RAY_ADDRESS": "local"}  # not whatever cluster happens to run on this machine
 
     def play() -> list[dict]:
         launch_s = time.perf_counter()  # the same clock for all processes
@@ -192,8 +194,9 @@ def clocked(*arguments: object, **environment: str) -> Callable[[], list[dict]]:
             command,
             capture_output=True,
             text=True,
-            env={**os.environ, **quiet, **environment},
+            env={**os.environ, **quiet, **alone, **environment},
             check=False,
+            timeout=HANGS_S,
         )
         if done.returncode:
             raise SystemExit(f"{arguments} failed:\n{done.stderr[-2000:]}")

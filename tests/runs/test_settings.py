@@ -94,6 +94,7 @@ def test_names_become_objects_with_their_options():
         ("stop.time_s = 2.5", lambda s: s.stop.time_s == 2.5),
         ("users=9", lambda s: s.world.users == 9),
         ("world.users=9", lambda s: s.world.users == 9),
+        ("learning.server=momentum", lambda s: s.learning.server.name == "momentum"),
         ("speed_m_s=0", lambda s: s.mobility.options["speed_m_s"] == 0.0),
         ("turn_every=never", lambda s: s.mobility.options["turn_every"] == "never"),
         ('turn_every="never"', lambda s: s.mobility.options["turn_every"] == "never"),
@@ -109,6 +110,16 @@ def test_names_become_objects_with_their_options():
 def test_any_value_can_be_assigned(assignment, read):
     """By its path, or by its last part where that is unique; text needs no quotes."""
     assert read(assigned(assignment))
+
+
+def test_as_much_of_the_end_of_a_path_as_is_unique_will_do():
+    """``lr`` is the users' or the server's; ``server.lr`` is the server's."""
+    learning = {"learning": {"dataset": "synthetic", "server": "momentum"}}
+
+    read = assigned("server.lr=0.5", "local.lr=0.25", **learning).learning
+    assert (read.server.options["lr"], read.local.lr) == (0.5, 0.25)
+    with pytest.raises(ConfigError, match=r"lr could be any of learning.local.lr, learning.server"):
+        assigned("lr=1", **learning)
 
 
 def test_another_plug_in_starts_from_its_own_defaults():

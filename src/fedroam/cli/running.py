@@ -41,6 +41,8 @@ def run_command(
         raise typer.Exit(130) from None
     if was_complete:
         say(f"{folder} already holds this run, complete; here is its summary")
+    if refused := summary.get("refused_updates"):
+        say(f"{refused} updates held nan or infinity and were not averaged (lower the lr?)")
     if as_json:
         print_json({"folder": str(folder), **summary})
     else:

@@ -214,8 +214,8 @@ def assign(table: dict[str, Any], assignment: str) -> None:
     """
     Set one value, ``key=value``, in a table read from a file.
 
-    The key is a path (``world.users``), or its last part where that is unique (``users``). The
-    value is TOML; what is not TOML is text.
+    The key is a path (``learning.local.lr``), or as much of its end as is unique (``local.lr``,
+    ``lr``). The value is TOML; what is not TOML is text.
     """
     key, equals, text = assignment.partition("=")
     if not equals or not key.strip():
@@ -258,9 +258,9 @@ def choose(table: dict[str, Any], family: str, name: Any) -> None:
 def full_path(table: Mapping[str, Any], key: str) -> str:
     """The path of the setting that ``key`` names; ConfigError where there is none, or several."""
     known = _paths(Settings, table)
-    if key in known or "." in key:
+    matches = [path for path in known if path.endswith(f".{key}")]
+    if key in known or ("." in key and not matches):
         return key
-    matches = [path for path in known if path.rpartition(".")[2] == key]
     if not matches and key in {path.rpartition(".")[2] for path in _paths(Learning, {})}:
         raise ConfigError(f"{key}: these settings have no [learning] table, they are timing only")
     if len(matches) == 1:
