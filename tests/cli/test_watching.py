@@ -64,15 +64,17 @@ def test_many_runs_are_a_row_for_each_policy_and_a_sum():
 
 
 def test_runs_played_before_count_but_not_towards_the_pace():
-    """A comparison that goes on knows what remains."""
+    """A comparison that goes on knows what remains, at the pace since the first word of a run."""
     board, clock, _ = board_of({"dagsa": 2})
     board.skip("dagsa", 0)
+    clock.now_s = 100.0  # compiling
     board.show("dagsa", Progress(1, 1.0, 0.01), seed=1)
-    clock.now_s = 10.0
+    assert board.left_s is None
+    clock.now_s = 110.0
     board.show("dagsa", Progress(50, 50.0, 0.5), seed=1)
 
     assert board.share == pytest.approx(0.75)
-    assert board.left_s == pytest.approx(10.0)
+    assert board.left_s == pytest.approx(10.0 * 0.50 / 0.49)
 
 
 def test_without_a_terminal_there_is_a_line_every_so_often():

@@ -54,7 +54,8 @@ class Board:
         self.title, self.console, self.clock = title, console, clock
         self.rows = {name: _Row(n_runs) for name, n_runs in names.items()}
         self.began_s = self.told_s = clock()
-        self.began_at: float | None = None  # what had been done before: a run that goes on
+        self.began_at: float | None = None  # the share when the first was heard, and
+        self.heard_s = self.began_s  # when that was: compiling and loading are no pace
 
     def skip(self, name: str, seed: int = 0) -> None:
         """Note that this run had been played before."""
@@ -63,9 +64,9 @@ class Board:
     def show(self, name: str, progress: Progress, seed: int = 0) -> None:
         """Note how far the run of ``name`` under ``seed`` is."""
         row = self.rows[name]
-        if self.began_at is None:
-            self.began_at = self._done_before(progress)
         row.shares[seed], row.seed = progress.share, seed
+        if self.began_at is None:
+            self.began_at, self.heard_s = self.share, self.clock()
         if progress.straggler >= 0:
             row.stragglers[progress.straggler] += 1
         accuracy, before = progress.accuracy, row.last.accuracy if row.last else None
@@ -84,7 +85,7 @@ class Board:
     def left_s(self) -> float | None:
         """Real seconds that remain, at the pace so far; None where that is not known yet."""
         gained = self.share - (self.began_at or 0.0)
-        spent_s = self.clock() - self.began_s
+        spent_s = self.clock() - self.heard_s
         return spent_s * (1 - self.share) / gained if gained > 0 and spent_s > 1 else None
 
     def __rich__(self) -> RenderableType:
@@ -97,10 +98,6 @@ class Board:
     @property
     def _n_runs(self) -> int:
         return max(1, sum(row.n_runs for row in self.rows.values()))
-
-    def _done_before(self, first: Progress) -> float:
-        before = first.share * (first.round - 1) / max(1, first.round)
-        return self.share + before / self._n_runs
 
     def _one(self, name: str, row: _Row) -> RenderableType:
         head = Table.grid(padding=(0, 2))

@@ -48,7 +48,7 @@ def comparison_body(folder: Path) -> tuple[str, str]:
         n_seeds = tables.values(tables.labels[0], "seed").size
         parts = [
             f"<header><p class=kind>Comparison</p><h1>{escape(name)}</h1><p>"
-            f"{len(tables.labels)} policies, {n_seeds} seeds each</p></header>",
+            f"{len(tables.labels)} policies, {_seeds(n_seeds)} each</p></header>",
             _sentences(found),
             _summary(tables),
             _figures(tables, rho1, against),
@@ -63,6 +63,10 @@ def comparison_body(folder: Path) -> tuple[str, str]:
         )
     )
     return name, "<main>" + "\n".join(parts) + "</main>"
+
+
+def _seeds(n: int) -> str:
+    return "1 seed" if n == 1 else f"{n} seeds"
 
 
 def _note(folder: Path) -> dict[str, Any]:

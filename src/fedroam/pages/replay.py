@@ -75,7 +75,7 @@ class Replay:
 
 def read_replay(path: Path, label: str | None = None) -> Replay:
     """The run in ``path``; ConfigError, in one line, where there is none or it is damaged."""
-    settings, policy = _settings(path)
+    settings, policy, learns = _settings(path)
     rounds = _checked(read_rounds(path), path)
     users = read_users(path)
     n_users, n_stations = settings.world.users, settings.world.stations
@@ -112,12 +112,13 @@ def read_replay(path: Path, label: str | None = None) -> Replay:
         "stop": {"rounds": settings.stop.rounds, "time_s": settings.stop.time_s},
         "complete": RunFolder(path).is_complete,
         "detail": bool(len(users)),
+        "learns": learns,
     }
     return Replay(about, arrays)
 
 
-def _settings(path: Path) -> tuple[Settings, str]:
-    """What the world was, and the policy's name; its code is left alone."""
+def _settings(path: Path) -> tuple[Settings, str, bool]:
+    """What the world was, the policy's name (its code is left alone), and whether they learn."""
     if not path.is_dir():
         raise ConfigError(f"there is no run folder {path}")
     if not (path / "config.toml").exists():
@@ -131,7 +132,7 @@ def _settings(path: Path) -> tuple[Settings, str]:
     chosen = table.get("policy", "dagsa")
     name = chosen.get("name", "dagsa") if isinstance(chosen, dict) else chosen
     try:
-        return parse(known), str(name)
+        return parse(known), str(name), "learning" in table
     except ConfigError as error:
         raise ConfigError(f"{path / 'config.toml'}: {error}") from error
 

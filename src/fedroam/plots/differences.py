@@ -19,13 +19,10 @@ def plot_differences(
     ``labels``, all policies of the comparison, each looks as it does in the other figures.
     """
     axes = new_axes(height=0.8 + 0.45 * max(3, len(found))) if ax is None else ax
-    known = [d.difference for d in found] + [
-        end for d in found for end in (d.low, d.high) if np.isfinite(end)
-    ]
     for i, d in enumerate(found):
         style = look(labels.index(d.label) if d.label in labels else i)
-        low, high = (d.low, d.high) if np.isfinite(d.low) else (np.nanmin(known), np.nanmax(known))
-        axes.plot([low, high], [i, i], color=style["color"], linewidth=2)
+        if np.isfinite(d.low) and np.isfinite(d.high):  # one seed has no interval
+            axes.plot([d.low, d.high], [i, i], color=style["color"], linewidth=2)
         axes.plot(
             [d.difference],
             [i],

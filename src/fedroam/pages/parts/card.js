@@ -7,6 +7,9 @@ function make(tag, className, text) {
   return element;
 }
 
+const aboutOf = ({ about }) => [about.policy, `seed ${about.seed}`, `${about.users} users`, `${about.stations} stations`]
+  .filter((text) => text !== about.label).join(" · ");
+
 const FACTS = ["round", "length", "bound", "chosen", "required", "straggler", "accuracy"];
 
 class Card {
@@ -20,8 +23,7 @@ class Card {
     const title = make("h2", "", about.label);
     title.style.setProperty("--colour", `var(--run-${run.index % 8})`);
     title.title = about.label;
-    const sub = [about.policy, `seed ${about.seed}`, `${about.users} users`, `${about.stations} stations`];
-    head.append(title, make("p", "sub", sub.filter((text) => text !== about.label).join(" · ")));
+    head.append(title, make("p", "sub", aboutOf(run)));
     this.element.append(head, this.makeFacts());
     const map = make("div", "map");
     const canvas = make("canvas");
@@ -33,7 +35,7 @@ class Card {
     this.views = [new MapView(canvas, run, app)];
     this.add("finish", "Finish times, by user", "grey: computing · colour: sending", FinishChart);
     this.add("bands", "Bands of the stations", "each block is a user's share", BandChart);
-    if (run.hasChosen || run.isEmpty) this.add("took", "Took part", about.rho1 > 0 ? `share of rounds so far · dashed: ${about.rho1} is due` : "share of rounds so far", TookChart);
+    if (run.hasChosen || run.isEmpty) this.add("took", "Share of rounds taken part in", about.rho1 > 0 ? `grey: not now · dashed: ${about.rho1} due` : "grey: not now", TookChart);
     for (const view of this.views) app.listen(view, canvasOf(view));
   }
 
@@ -41,7 +43,8 @@ class Card {
     const list = make("dl", "facts");
     this.facts = {};
     for (const name of FACTS) {
-      if (name === "accuracy" && !this.run.hasLearnt && !this.run.isEmpty) continue;
+      if (name === "accuracy" && !this.run.learns) continue;
+      if (name === "bound" && !this.run.hasBounds && !this.run.isEmpty) continue;
       const box = make("div"), value = make("dd");
       value.dataset.fact = name;
       box.append(make("dt", "", name), value);

@@ -4,7 +4,7 @@ class FinishChart {
   constructor(element, run, app) {
     this.run = run;
     this.app = app;
-    this.canvas = new Canvas(element, () => (app.runs.length > 1 ? 150 : 178), "Finish times of the chosen against the bound");
+    this.canvas = new Canvas(element, () => app.tall(170, 150), "Finish times of the chosen against the bound");
   }
 
   draw(t) {
@@ -23,6 +23,7 @@ class FinishChart {
     }
     if (sheet.finish) this.drawBars(ctx, sheet, x, now);
     else write(ctx, "finish times were not recorded", width / 2, (top + bottom) / 2, { align: "center" });
+    if (!run.hasBounds) write(ctx, "no bound is known: fedroam certify RUN finds one", 0, 10, { fill: hue("faint") });
     line(ctx, x(now), top, x(now), bottom, hue("ink"), 1);
     this.drawLimits(ctx, x, r, length, bound, bottom);
   }
@@ -42,6 +43,7 @@ class FinishChart {
       ctx.globalAlpha = isLit ? 0.8 : 0.32;
       ctx.fillRect(x(sent), y, x(sheet.finish[k]) - x(sent), thick);
       ctx.globalAlpha = 1;
+      if (step >= 9) write(ctx, String(u), x(0) + 4, y + thick / 2 + 0.5, { size: Math.min(11, step - 1.5), fill: hue("ink"), base: "middle" });
     });
   }
 
@@ -68,7 +70,7 @@ class BandChart {
   constructor(element, run, app) {
     this.run = run;
     this.app = app;
-    this.canvas = new Canvas(element, () => (app.runs.length > 1 ? 96 : 104), "Bandwidth of each station and who has it");
+    this.canvas = new Canvas(element, () => app.tall(98, 96), "Bandwidth of each station and who has it");
   }
 
   draw(t) {
@@ -129,7 +131,7 @@ class TookChart {
   constructor(element, run, app) {
     this.run = run;
     this.app = app;
-    this.canvas = new Canvas(element, () => (app.runs.length > 1 ? 66 : 70), "How often each user has taken part");
+    this.canvas = new Canvas(element, () => app.tall(80, 80), "How often each user has taken part");
     this.order = null;
     this.ofRound = -1;
   }
@@ -138,7 +140,7 @@ class TookChart {
     const { run } = this, ctx = this.canvas.begin(), { width, height } = this.canvas;
     if (run.isEmpty) return;
     const r = run.roundAt(t), counts = run.countsAt(r), n = run.users;
-    const bottom = height - 2, full = height - 8, rounds = r + 1;
+    const bottom = height - 15, full = bottom - 4, rounds = r + 1;
     this.isSorted = n * 2.5 > width;
     const order = this.isSorted ? Int32Array.from(counts).sort().reverse() : counts;
     this.counts = counts;
@@ -150,6 +152,8 @@ class TookChart {
       ctx.fillStyle = !this.isSorted && this.app.isLit(run, u) ? hue("ink") : isIn ? hue(`run-${run.index % 8}`) : hue("left-out");
       ctx.fillRect(u * this.step, bottom - tall, thick, Math.max(tall, 1));
     }
+    if (this.isSorted) write(ctx, `the ${n} users, from often to seldom`, width / 2, height - 2, { align: "center" });
+    else for (const u of marks(n - 1, Math.min(n, width / 60))) if (u < n && u % 1 === 0) write(ctx, u ? String(u) : "user 0", u ? (u + 0.5) * this.step : 0, height - 2, { align: u ? "center" : "left" });
     const due = bottom - run.about.rho1 * full;
     if (run.about.rho1 > 0) line(ctx, 0, due, width, due, hue("warn"), 1, [3, 3]);
   }

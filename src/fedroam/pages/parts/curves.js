@@ -3,14 +3,14 @@
 class CurveChart {
   constructor(element, app, { label, valuesOf, boundsOf, format, isStepped, top }) {
     Object.assign(this, { app, valuesOf, boundsOf, format, isStepped, fixedTop: top });
-    this.canvas = new Canvas(element, () => (app.runs.length > 1 ? 190 : 140), label);
+    this.canvas = new Canvas(element, () => app.tall(128, 130), label);
     this.layer = document.createElement("canvas");
     this.key = "";
   }
 
   scale() {
     const { width, height } = this.canvas;
-    this.left = 34;
+    this.left = 42;
     this.right = width - 8;
     this.top = 8;
     this.bottom = height - 18;
@@ -47,7 +47,8 @@ class CurveChart {
       const value = this.valueAt(run, t);
       if (value !== value) continue;
       ctx.beginPath();
-      ctx.arc(x, this.y(value), 3.6, 0, 2 * Math.PI);
+      const at = this.isStepped ? x : this.x(run.endOf(run.testedAt(t))); // known since then
+      ctx.arc(at, this.y(value), 3.6, 0, 2 * Math.PI);
       ctx.fillStyle = hue(`run-${run.index % 8}`);
       ctx.fill();
       ctx.strokeStyle = hue("panel");
@@ -71,9 +72,10 @@ class CurveChart {
       write(ctx, mark ? short(mark) : "0 s", this.x(mark), this.canvas.height - 3, { align: "center" });
     }
     for (const run of this.app.runs) {
-      if (this.boundsOf) this.trace(ctx, run, this.boundsOf(run), hue("good"), 1, [2, 2]);
-      const shade = this.app.runs.length > 1 ? run.index : 0;
-      this.trace(ctx, run, this.valuesOf(run), hue(`run-${run.index % 8}`), this.isStepped ? 1.1 : 2, this.isStepped ? [] : DASHES[shade % 8]);
+      const isAlone = this.app.runs.length === 1, own = hue(`run-${run.index % 8}`);
+      if (this.boundsOf) this.trace(ctx, run, this.boundsOf(run), isAlone ? hue("good") : own, 1, [1, 3]);
+      const shade = isAlone ? 0 : run.index;
+      this.trace(ctx, run, this.valuesOf(run), own, this.isStepped ? 1.1 : 2, this.isStepped ? [] : DASHES[shade % 8]);
     }
   }
 

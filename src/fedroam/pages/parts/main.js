@@ -31,15 +31,24 @@ class App {
   // What depends on all that is known: the end, and which finish times are early and late.
   measure() {
     this.end = Math.max(0, ...this.runs.map((run) => run.end));
-    const some = [];
+    const some = [], lengths = [];
     for (const run of this.runs) {
       const finish = run.hasUsers ? run.a.finish_s : run.a.length_s;
       const every = Math.max(1, Math.floor(finish.length / 20000));
       for (let k = 0; k < finish.length; k += every) some.push(finish[k]);
+      for (const length of run.a.length_s) lengths.push(length);
     }
     this.usual = Math.max(0, ...this.runs.map((run) => quantile(run.a.length_s, 0.9)));
-    this.early = quantile(some, 0.02);
-    this.late = Math.max(quantile(some, 0.98), this.early + 1e-9);
+    // Late is what ends an ordinary round: a few long ones would leave one colour to all others.
+    this.early = quantile(some, 0.03);
+    this.late = Math.max(quantile(lengths, 0.85), this.early + 1e-9);
+  }
+
+  // How high a chart is: as it is drawn, or stretched so that all charts reach as far down as the map.
+  tall(alone, beside) {
+    if (this.runs.length > 1) return beside;
+    const isWide = innerWidth > 900, map = this.cards ? this.cards[0].views[0].canvas.height : 0;
+    return isWide ? alone * Math.max(1, (map - 112) / 476) : alone;
   }
 
   shade(finish) {
@@ -56,6 +65,7 @@ class App {
     const same = names.every((name) => name === names[0]);
     const text = this.runs.length === 1 ? names[0] : same ? `${names[0]}: ${this.runs.length} runs` : `${this.runs.length} runs under one clock`;
     document.getElementById("title").textContent = text;
+    if (this.runs.length === 1) document.getElementById("about").textContent = aboutOf(this.lead);
   }
 
   makeCurves() {
@@ -72,14 +82,14 @@ class App {
       this.listen(chart, canvas);
       curves.push(chart);
     };
-    if (this.runs.some((run) => run.hasLearnt) || (this.live && this.lead.isEmpty)) {
+    if (this.runs.some((run) => run.learns)) {
       const best = Math.max(...this.runs.map((run) => run.a.accuracy.reduce((m, v) => (v > m ? v : m), 0)));
       add("Test accuracy", "over simulated seconds", {
         valuesOf: (run) => run.a.accuracy, format: (x) => `${Math.round(100 * x)} %`, isStepped: false,
         top: best > 0.5 ? 1 : undefined,
       });
     }
-    const isBounded = this.runs.some((run) => run.a.bound_s.some((b) => b === b));
+    const isBounded = this.runs.some((run) => run.hasBounds);
     add("Round lengths", isBounded ? "dotted: the bound" : "over simulated seconds", {
       valuesOf: (run) => run.a.length_s, boundsOf: isBounded ? (run) => run.a.bound_s : null,
       format: (x) => short(x), isStepped: true,
@@ -90,8 +100,8 @@ class App {
   drawScale() {
     const ctx = document.getElementById("scale").getContext("2d");
     theme.ramp.forEach((shade, i) => { ctx.fillStyle = shade; ctx.fillRect((i * 260) / SHADES, 0, 260 / SHADES + 1, 18); });
-    document.getElementById("scale-low").textContent = seconds(this.early);
-    document.getElementById("scale-high").textContent = seconds(this.late);
+    document.getElementById("scale-low").textContent = `≤ ${seconds(this.early)}`;
+    document.getElementById("scale-high").textContent = `≥ ${seconds(this.late)}`;
   }
 
   switchTheme() {

@@ -44,6 +44,7 @@ class Run {
     this.counts = new Int32Array(this.users); // how often each has taken part before countedTo
     this.countedTo = 0;
     this.sheet = null;
+    this.hasBounds = arrays.bound_s.some((value) => value === value);
   }
 
   append(packed) {
@@ -61,10 +62,11 @@ class Run {
 
   get hasUsers() { return Boolean(this.a.x); }
   get hasChosen() { return Boolean(this.a.station || this.a.chosen); }
-  get hasLearnt() { return this.a.accuracy.some((value) => value === value); }
+  // Also where no test has come yet.
+  get learns() { return Boolean(this.about.learns) || this.a.accuracy.some((value) => value === value); }
   get isEmpty() { return this.rounds === 0; }
   get start() { return this.rounds ? this.a.start_s[0] : 0; }
-  get end() { const r = this.rounds - 1; return r < 0 ? 0 : this.a.start_s[r] + this.a.length_s[r]; }
+  get end() { return this.rounds ? this.endOf(this.rounds - 1) : 0; }
 
   // The round that goes on at a time; the last one after the end.
   roundAt(t) {
@@ -121,13 +123,19 @@ class Run {
 
   stationOf(r, u) { return this.a.station ? this.a.station[r * this.users + u] : -1; }
 
-  // The last accuracy that was known at a time; nan before the first test.
-  accuracyAt(t) {
-    if (!this.rounds) return NaN;
+  endOf(r) { return this.a.start_s[r] + this.a.length_s[r]; }
+
+  // The last round that was over and tested at a time; -1 before the first.
+  testedAt(t) {
     let r = this.roundAt(t);
-    if (t < this.a.start_s[r] + this.a.length_s[r]) r--;
-    for (; r >= 0; r--) if (this.a.accuracy[r] === this.a.accuracy[r]) return this.a.accuracy[r];
-    return NaN;
+    if (t < this.endOf(r)) r--;
+    while (r >= 0 && this.a.accuracy[r] !== this.a.accuracy[r]) r--;
+    return r;
+  }
+
+  accuracyAt(t) {
+    const r = this.rounds ? this.testedAt(t) : -1;
+    return r < 0 ? NaN : this.a.accuracy[r];
   }
 }
 
