@@ -21,7 +21,7 @@ class Serving:
     host: str = "127.0.0.1"
     port: int = 8642
     workers: int = 2
-    limit_s: float = 10.0  # from the request to the answer
+    limit_s: float = 10.0  # to wait for a solver, and again to solve
     largest_mb: float = 16.0
     most_waiting: int = 256
 

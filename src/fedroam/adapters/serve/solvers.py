@@ -69,12 +69,16 @@ class Solvers:
             await process.wait()
 
     async def ask(self, body: bytes) -> tuple[int, bytes]:
-        """Status and answer, within the limit of time from now on; or Busy, or Late."""
-        ends_s = asyncio.get_running_loop().time() + self.limit_s
-        process = await self._taken(ends_s)
+        """
+        Status and answer; or Busy, or Late.
+
+        One limit for waiting and one for solving: a process that is given a question late must not
+        be ended for the time that the question has waited.
+        """
+        process = await self._taken()
         is_whole = False
         try:
-            async with asyncio.timeout_at(ends_s):
+            async with asyncio.timeout(self.limit_s):
                 reply = await self._exchange(process, body)
             is_whole = True
             return int.from_bytes(reply[:2], "big"), reply[2:]
@@ -89,12 +93,12 @@ class Solvers:
             else:
                 self._replace(process)
 
-    async def _taken(self, ends_s: float) -> asyncio.subprocess.Process:
+    async def _taken(self) -> asyncio.subprocess.Process:
         if self._idle.empty() and self.waiting >= self.most_waiting:
             raise Busy
         self.waiting += 1
         try:
-            async with asyncio.timeout_at(ends_s):
+            async with asyncio.timeout(self.limit_s):
                 return await self._idle.get()
         except TimeoutError:
             raise Busy from None
