@@ -324,7 +324,9 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="0: any free one.")] = 8642,
     workers: Annotated[int, typer.Option("--workers", "-w", help="Solver processes.")] = CORES,
-    time_limit: Annotated[float, typer.Option(help="Seconds from a request to its answer.")] = 10.0,
+    time_limit: Annotated[
+        float, typer.Option(help="Seconds to wait for a solver, and again to solve.")
+    ] = 10.0,
     max_mb: Annotated[float, typer.Option(help="Largest request.")] = 16.0,
     max_waiting: Annotated[int, typer.Option(help="Requests that may wait for a solver.")] = 256,
     policy: Annotated[
