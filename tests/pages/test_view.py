@@ -1,5 +1,6 @@
 """The page in a real browser: it plays, it tells the truth, and it asks nobody for anything."""
 
+import json
 import math
 
 import numpy as np
@@ -149,7 +150,8 @@ def test_keys(look, page_of_run, learns):
         assert seen.page.locator("html").get_attribute("data-theme") == "dark"
         press("?")
         assert seen.page.locator("#keys").is_visible()
-        press("Escape")
+        seen.page.click("#close")
+        assert not seen.page.locator("#keys").is_visible()
         press("Home")
         press(" ")
         seen.page.wait_for_selector("#play[aria-label=Pause]")
@@ -190,6 +192,38 @@ def test_hovering_tells_the_figures_of_users_stations_and_curves(look, page_of_r
         assert not seen.page.locator("#tip").is_visible()
 
 
+def test_a_station_is_as_tall_as_its_band_is_wide_and_its_blocks_are_its_users(
+    look, page_of_run, tmp_path
+):
+    """Pointing into a block names the user who has that band; above the bar there is none."""
+    world = WORLD["world"] | {"band_spread": 0.6}
+    play(parse(WORLD | {"world": world, "stop": {"rounds": 1}}), tmp_path / "uneven")
+    capacity_hz = read_replay(tmp_path / "uneven").arrays["capacity_hz"].tolist()
+    users, widest = read_users(tmp_path / "uneven").to_pylist(), max(capacity_hz)
+    assert min(capacity_hz) < 0.8 * widest
+    with look(page_of_run(tmp_path / "uneven")) as seen:
+        seen.page.locator(".bands canvas").scroll_into_view_if_needed()
+        box = seen.page.locator(".bands canvas").bounding_box()
+        axis, foot = 46, 16
+        step, full = (box["width"] - axis) / len(capacity_hz), box["height"] - foot - 4
+
+        def tip_at(station, band_hz):
+            x = box["x"] + axis + (station + 0.5) * step
+            seen.page.mouse.move(x, box["y"] + box["height"] - foot - band_hz / widest * full)
+            seen.settle()
+            return seen.tip.split("\n")[0]
+
+        for station, own_hz in enumerate(capacity_hz):
+            mine = [row for row in users if row["station"] == station]
+            mine.sort(key=lambda row: (np.float32(row["finish_s"]), row["user"]))  # as in the page
+            below_hz = 0.0
+            for row in mine:
+                assert tip_at(station, below_hz + row["bandwidth_hz"] / 2) == f"user {row['user']}"
+                below_hz += row["bandwidth_hz"]
+            if own_hz < 0.9 * widest:
+                assert tip_at(station, 0.97 * widest) == f"station {station}"
+
+
 def test_runs_stand_side_by_side_under_one_clock(look, page_of_run, runs):
     """At one moment each run shows its own round."""
     page = page_of_run(runs / "learns", runs / "random")
@@ -202,6 +236,14 @@ def test_runs_stand_side_by_side_under_one_clock(look, page_of_run, runs):
             for run, rows in enumerate(tables):
                 i = max(i for i, row in enumerate(rows) if row["start_s"] <= part * end_s)
                 agrees(seen, rows, i, run)
+            accuracy, curves = float(seen.fact("accuracy")), seen.page.locator(".shared .key")
+            assert curves.first.locator("b").all_inner_texts() == [
+                "–" if math.isnan(accuracy) else f"{accuracy:.1%}".replace("%", " %"),
+                "–",
+            ]
+            told = curves.last.locator("b").all_inner_texts()
+            lengths = [float(seen.fact("length", run)) for run in (0, 1)]
+            assert [float(text.split()[0]) for text in told] == pytest.approx(lengths, rel=5e-3)
 
 
 EVIL = "</script><img src=x onerror=alert(1)><!--<script>\u2028'\"&`"
@@ -210,9 +252,14 @@ EVIL = "</script><img src=x onerror=alert(1)><!--<script>\u2028'\"&`"
 def test_text_from_a_run_is_shown_and_never_run(look, page_of_run, learns, tmp_path):
     """Names that try to be markup or script are plain text, everywhere."""
     play(parse(WORLD | {"name": EVIL, "stop": {"rounds": 2}}), tmp_path / "evil")
+    config = tmp_path / "evil/config.toml"
+    text = config.read_text()
+    assert 'name = "dagsa"' in text
+    config.write_text(text.replace('name = "dagsa"', f"name = {json.dumps(EVIL + EVIL)}"))
     page = page_of_run(tmp_path / "evil", learns)
     with look(page) as seen:
         assert seen.page.locator(".card h2").first.evaluate("e => e.textContent") == EVIL
+        assert EVIL + EVIL in seen.page.locator(".card .sub").first.evaluate("e => e.textContent")
         assert EVIL in seen.page.title().replace("\u2028", "\u2028")
         assert seen.page.locator("img").count() == 0
         seen.page.locator(".shared canvas").first.hover()

@@ -48,6 +48,11 @@ function write(ctx, text, x, y, { size = 11, fill = hue("soft"), align = "left",
   ctx.fillText(text, x, y);
 }
 
+function widthOf(ctx, text, size = 11, weight = 400) {
+  ctx.font = `${weight} ${size}px ${FONT}`;
+  return ctx.measureText(text).width;
+}
+
 function line(ctx, x1, y1, x2, y2, stroke, width = 1, dash = []) {
   ctx.beginPath();
   ctx.setLineDash(dash);
@@ -63,7 +68,7 @@ function line(ctx, x1, y1, x2, y2, stroke, width = 1, dash = []) {
 function marks(top, n = 4) {
   if (!(top > 0)) return [0];
   const rough = top / n, power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].find((m) => m * power >= rough) * power;
+  const step = [1, 2, 2.5, 5, 10].find((m) => m * power >= rough * 0.999) * power;
   const found = [];
   for (let i = 0; i * step <= top * 1.0001; i++) found.push(i * step);
   return found;

@@ -10,7 +10,15 @@ function make(tag, className, text) {
 const aboutOf = ({ about }) => [about.policy, `seed ${about.seed}`, `${about.users} users`, `${about.stations} stations`]
   .filter((text) => text !== about.label).join(" · ");
 
-const FACTS = ["round", "length", "bound", "chosen", "required", "straggler", "accuracy"];
+const FACTS = {
+  round: "Users are chosen, compute, send; when the last update has arrived, the next round begins.",
+  length: "Simulated seconds from the beginning of the round to its last update.",
+  bound: "No lawful schedule makes this round shorter; the percentage: by how much it is longer.",
+  chosen: "Users that take part in this round.",
+  required: "Users whose right to take part was due in this round.",
+  straggler: "The user that finishes last, on which all others wait.",
+  accuracy: "On the test set, when it was last evaluated.",
+};
 
 class Card {
   constructor(run, app) {
@@ -33,20 +41,22 @@ class Card {
     this.side = make("div", "side");
     this.element.append(map, this.side);
     this.views = [new MapView(canvas, run, app)];
-    this.add("finish", "Finish times, by user", "grey: computing · colour: sending", FinishChart);
-    this.add("bands", "Bands of the stations", "each block is a user's share", BandChart);
-    if (run.hasChosen || run.isEmpty) this.add("took", "Share of rounds taken part in", about.rho1 > 0 ? `grey: not now · dashed: ${about.rho1} due` : "grey: not now", TookChart);
+    this.add("finish", "This round, user by user", "grey: computing · colour: sending", FinishChart);
+    this.add("bands", "Bandwidth of the stations", "each block is a user's share", BandChart);
+    const hints = [about.users <= 240 ? "grey: not now" : "", about.rho1 > 0 ? `dashed: ${percent(about.rho1, 0)} are due` : ""];
+    if (run.hasChosen || run.isEmpty) this.add("took", "Rounds taken part in", hints.filter(Boolean).join(" · "), TookChart);
     for (const view of this.views) app.listen(view, canvasOf(view));
   }
 
   makeFacts() {
     const list = make("dl", "facts");
     this.facts = {};
-    for (const name of FACTS) {
+    for (const [name, meaning] of Object.entries(FACTS)) {
       if (name === "accuracy" && !this.run.learns) continue;
       if (name === "bound" && !this.run.hasBounds && !this.run.isEmpty) continue;
       const box = make("div"), value = make("dd");
       value.dataset.fact = name;
+      box.title = meaning;
       box.append(make("dt", "", name), value);
       list.append(box);
       this.facts[name] = value;
@@ -84,13 +94,13 @@ class Card {
 
   tell(t) {
     const { run } = this;
-    if (run.isEmpty) { for (const name of FACTS) this.set(name, "", "–"); return; }
+    if (run.isEmpty) { for (const name of Object.keys(FACTS)) this.set(name, "", "–"); return; }
     const r = run.roundAt(t), a = run.a, length = a.length_s[r], bound = a.bound_s[r];
     const isOver = t > run.end;
     this.set("round", run.first + r, String(run.first + r), isOver ? "ended" : `of ${run.first + run.rounds}`);
     this.set("length", length, seconds(length));
     const gap = length / bound - 1;
-    this.set("bound", bound, seconds(bound), gap === gap ? `+${percent(gap)}` : "");
+    this.set("bound", bound, seconds(bound), gap === gap ? `+${percent(gap, gap < 1 ? 1 : 0)}` : "");
     this.set("chosen", a.n_selected[r], String(a.n_selected[r]), `of ${run.users}${a.n_lacking[r] ? `, ${a.n_lacking[r]} too few` : ""}`, a.n_lacking[r] > 0);
     this.set("required", a.n_forced[r], String(a.n_forced[r]), a.n_missed[r] ? `${a.n_missed[r]} left out` : "", true);
     this.set("straggler", a.straggler[r], a.straggler[r] < 0 ? "–" : `user ${a.straggler[r]}`);

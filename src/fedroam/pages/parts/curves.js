@@ -1,8 +1,28 @@
 // What all runs share: curves over simulated time with a cursor at the present moment.
 
+// Whose curve is whose, and where each stands.
+class CurveLegend {
+  constructor(runs) {
+    this.element = make("p", "key");
+    this.values = runs.map((run) => {
+      const entry = make("span"), name = make("i", "", run.about.label), value = make("b");
+      entry.style.setProperty("--colour", `var(--run-${run.index % 8})`);
+      name.title = run.about.label;
+      entry.append(name, value);
+      this.element.append(entry);
+      return value;
+    });
+  }
+
+  tell(run, text) {
+    const value = this.values[run.index];
+    if (value.textContent !== text) value.textContent = text;
+  }
+}
+
 class CurveChart {
-  constructor(element, app, { label, valuesOf, boundsOf, format, isStepped, top }) {
-    Object.assign(this, { app, valuesOf, boundsOf, format, isStepped, fixedTop: top });
+  constructor(element, app, { label, legend, valuesOf, boundsOf, format, tell, isStepped, top }) {
+    Object.assign(this, { app, legend, valuesOf, boundsOf, format, tell, isStepped, fixedTop: top });
     this.canvas = new Canvas(element, () => app.tall(128, 130), label);
     this.layer = document.createElement("canvas");
     this.key = "";
@@ -45,6 +65,7 @@ class CurveChart {
     line(ctx, x, this.top - 4, x, this.bottom, hue("ink"), 1.2);
     for (const run of this.app.runs) {
       const value = this.valueAt(run, t);
+      if (this.legend) this.legend.tell(run, this.tell(value));
       if (value !== value) continue;
       ctx.beginPath();
       const at = this.isStepped ? x : this.x(run.endOf(run.testedAt(t))); // known since then

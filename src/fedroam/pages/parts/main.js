@@ -38,6 +38,7 @@ class App {
       for (let k = 0; k < finish.length; k += every) some.push(finish[k]);
       for (const length of run.a.length_s) lengths.push(length);
     }
+    this.ordinary = quantile(lengths, 0.5);
     this.usual = Math.max(0, ...this.runs.map((run) => quantile(run.a.length_s, 0.9)));
     // Late is what ends an ordinary round: a few long ones would leave one colour to all others.
     this.early = quantile(some, 0.03);
@@ -74,10 +75,10 @@ class App {
     const add = (heading, hint, options) => {
       const panel = make("section", "panel"), title = make("h3", "", heading);
       title.append(make("span", "", hint));
-      const canvas = make("canvas");
-      panel.append(title, canvas);
+      const canvas = make("canvas"), legend = this.runs.length > 1 ? new CurveLegend(this.runs) : null;
+      panel.append(title, ...(legend ? [legend.element] : []), canvas);
       shared.append(panel);
-      const chart = new CurveChart(canvas, this, { label: heading, ...options });
+      const chart = new CurveChart(canvas, this, { label: heading, legend, ...options });
       canvas.addEventListener("click", (event) => this.player.seek(chart.timeAt(event.offsetX)));
       this.listen(chart, canvas);
       curves.push(chart);
@@ -85,14 +86,14 @@ class App {
     if (this.runs.some((run) => run.learns)) {
       const best = Math.max(...this.runs.map((run) => run.a.accuracy.reduce((m, v) => (v > m ? v : m), 0)));
       add("Test accuracy", "over simulated seconds", {
-        valuesOf: (run) => run.a.accuracy, format: (x) => `${Math.round(100 * x)} %`, isStepped: false,
+        valuesOf: (run) => run.a.accuracy, tell: (x) => percent(x), format: (x) => `${Math.round(100 * x)} %`, isStepped: false,
         top: best > 0.5 ? 1 : undefined,
       });
     }
     const isBounded = this.runs.some((run) => run.hasBounds);
     add("Round lengths", isBounded ? "dotted: the bound" : "over simulated seconds", {
       valuesOf: (run) => run.a.length_s, boundsOf: isBounded ? (run) => run.a.bound_s : null,
-      format: (x) => short(x), isStepped: true,
+      tell: seconds, format: (x) => short(x), isStepped: true,
     });
     return curves;
   }
@@ -171,6 +172,7 @@ class App {
     document.getElementById("theme").onclick = () => this.switchTheme();
     const keys = document.getElementById("keys");
     document.getElementById("help").onclick = () => keys.showModal();
+    document.getElementById("close").onclick = () => keys.close();
     keys.onclick = (event) => { if (event.target === keys) keys.close(); };
     addEventListener("resize", () => this.ask());
     addEventListener("hashchange", () => this.goToHash());

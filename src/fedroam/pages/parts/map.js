@@ -23,13 +23,15 @@ function cellOf(s, xy, side) {
   return cell;
 }
 
-const TRAIL = 40; // rounds
+const TRAIL = 40; // rounds behind who is followed
+const WAKE = 8, WAKE_STEPS = 24; // rounds of ordinary length behind everybody, and at most so many rounds
+const CROWD = 600; // users; more would hide the map under their wakes
 
 class MapView {
   constructor(element, run, app) {
     this.run = run;
     this.app = app;
-    this.canvas = new Canvas(element, (width) => (app.runs.length > 1 ? Math.min(width, Math.max(260, innerHeight * 0.46)) : width), "Map of stations and users");
+    this.canvas = new Canvas(element, (width) => (app.runs.length > 1 && innerWidth > 620 ? Math.min(width, Math.max(260, innerHeight * 0.38)) : width), "Map of stations and users");
     const many = run.stations > 500;
     this.cells = many ? [] : Array.from({ length: run.stations }, (_, s) => cellOf(s, run.a.station_m, run.about.area_m));
     this.px = new Float32Array(run.users);
@@ -101,6 +103,7 @@ class MapView {
       this.walk(r, length > 0 ? now / length : 1);
       const sheet = run.sheetOf(r);
       this.drawArrivals(ctx, sheet, now);
+      this.drawWakes(ctx, r, t);
       this.drawLinks(ctx, r, sheet, now);
       this.drawUsers(ctx, r, sheet);
       this.drawStations(ctx, sheet, now);
@@ -127,6 +130,28 @@ class MapView {
       ctx.beginPath();
       this.trace(ctx, this.cells[s]);
       ctx.fill();
+    }
+    ctx.globalAlpha = 1;
+  }
+
+  // The way that everybody has come lately, fading: the same seconds in all runs.
+  drawWakes(ctx, r, t) {
+    const { run, px, py } = this, n = run.users, { x, y, start_s } = run.a;
+    if (n > CROWD) return;
+    const span = WAKE * this.app.ordinary, scale = this.side / PLACES, bottom = this.top + this.side;
+    ctx.strokeStyle = hue("faint");
+    ctx.lineWidth = 1.3;
+    for (let i = r; i >= Math.max(0, r - WAKE_STEPS) && span; i--) {
+      const age = (t - start_s[i]) / span, here = i * n, next = here + n;
+      ctx.beginPath();
+      for (let u = 0; u < n; u++) {
+        ctx.moveTo(this.left + x[here + u] * scale, bottom - y[here + u] * scale);
+        if (i === r) ctx.lineTo(px[u], py[u]);
+        else ctx.lineTo(this.left + x[next + u] * scale, bottom - y[next + u] * scale);
+      }
+      ctx.globalAlpha = 0.5 * Math.max(0.12, 1 - age);
+      ctx.stroke();
+      if (age > 1) break;
     }
     ctx.globalAlpha = 1;
   }
@@ -159,7 +184,10 @@ class MapView {
     ctx.globalAlpha = 1;
   }
 
-  get radius() { return this.run.users <= 120 ? 4.6 : this.run.users <= 600 ? 3.2 : 2; }
+  get radius() {
+    const alone = this.run.users <= 120 ? 4.6 : this.run.users <= CROWD ? 3.2 : 2;
+    return alone * Math.min(1, Math.max(this.run.users <= 120 ? 0.8 : 0.6, this.side / 600));
+  }
 
   drawUsers(ctx, r, sheet) {
     const { run, px, py, radius } = this, turn = 2 * Math.PI;
@@ -240,33 +268,24 @@ class MapView {
       ctx.lineWidth = 1.5;
       ctx.stroke();
       ctx.globalAlpha = 1;
-      this.name(ctx, followed, hue("ink"));
+      if (followed !== straggler) this.name(ctx, followed, hue("ink"));
     }
-    if (straggler >= 0 && sheet.place[straggler] >= 0) this.name(ctx, straggler, hue("warn"), straggler === followed);
+    if (straggler >= 0 && sheet.place[straggler] >= 0) this.name(ctx, straggler, hue("warn"), " is last");
     const hover = app.hover;
     if (hover && hover.run === run && hover.user !== undefined && hover.user !== straggler && hover.user !== followed) {
       this.name(ctx, hover.user, hue("ink"));
     }
   }
 
-  name(ctx, u, ink, isNamed = false) {
+  name(ctx, u, ink, more = "") {
     const x = this.px[u], y = this.py[u], ring = this.radius * 2.1 + 1;
     ctx.beginPath();
     ctx.arc(x, y, ring, 0, 2 * Math.PI);
     ctx.strokeStyle = ink;
     ctx.lineWidth = 2;
     ctx.stroke();
-    if (isNamed) return;
-    const toLeft = x > this.left + this.side * 0.82;
-    ctx.lineWidth = 3;
-    ctx.strokeStyle = hue("land");
-    ctx.font = `600 11px ${FONT}`;
-    ctx.textAlign = toLeft ? "right" : "left";
-    ctx.textBaseline = "middle";
-    const tx = toLeft ? x - ring - 4 : x + ring + 4;
-    ctx.strokeText(`user ${u}`, tx, y);
-    ctx.fillStyle = ink;
-    ctx.fillText(`user ${u}`, tx, y);
+    const text = `user ${u}${more}`, isLeft = x + ring + 6 + widthOf(ctx, text, 11, 600) > this.left + this.side;
+    write(ctx, text, isLeft ? x - ring - 4 : x + ring + 4, y, { fill: ink, weight: 600, align: isLeft ? "right" : "left", base: "middle", halo: hue("land") });
   }
 
   // What the pointer is at: a user, a station, or nothing.

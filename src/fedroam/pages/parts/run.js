@@ -146,6 +146,6 @@ function quantile(values, share) {
 
 const seconds = (s) => (s !== s ? "–" : `${s < 10 ? s.toFixed(3) : s < 1000 ? s.toFixed(1) : s.toFixed(0)} s`);
 const percent = (x, digits = 1) => (x !== x ? "–" : `${(100 * x).toFixed(digits)} %`);
-function hertz(hz) {
-  return hz >= 1e6 ? `${(hz / 1e6).toPrecision(3)} MHz` : hz >= 1e3 ? `${(hz / 1e3).toPrecision(3)} kHz` : `${hz.toPrecision(3)} Hz`;
+function hertz(hz, digits = (x) => x.toPrecision(3)) {
+  return hz >= 1e6 ? `${digits(hz / 1e6)} MHz` : hz >= 1e3 ? `${digits(hz / 1e3)} kHz` : `${digits(hz)} Hz`;
 }
