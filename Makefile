@@ -35,8 +35,8 @@ demo: $(VENV)/.core
 	$(BIN)/fedroam demo
 
 check: $(VENV)/.dev
-	$(BIN)/ruff check src tests benchmarks examples
-	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src tests benchmarks examples docs
+	$(BIN)/ruff format --check src tests benchmarks examples docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -52,8 +52,8 @@ test: check browser
 	$(BIN)/pytest -n 2 --dist worksteal
 
 format: $(VENV)/.dev
-	$(BIN)/ruff check --fix src tests benchmarks examples
-	$(BIN)/ruff format src tests benchmarks examples
+	$(BIN)/ruff check --fix src tests benchmarks examples docs
+	$(BIN)/ruff format src tests benchmarks examples docs
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/run_all.py
