@@ -58,7 +58,8 @@ def test_many_runs_are_a_row_for_each_policy_and_a_sum():
 
     assert lines[1].split()[0] == "dagsa"
     assert "75%" in lines[1]
-    assert lines[1].split()[-8:] == ["50", "20.0", "s", "0.400", "s", "80.0%", "seed", "1"]
+    figures = "50 20.0 s 0.400 s 80.0% user 3 (1×) seed 1"
+    assert lines[1].split()[-len(figures.split()) :] == figures.split()
     assert lines[2].split()[0] == "random"
     assert lines[-1].startswith("paper: 38%")
 
@@ -82,14 +83,15 @@ def test_without_a_terminal_there_is_a_line_every_so_often():
     board, clock, file = board_of({"dagsa": 1, "random": 1}, terminal=False)
     for i in range(1, 801):
         clock.now_s = 0.2 * i
-        board.show("dagsa", Progress(i, 0.4 * i, i / 1000, 0.5))
+        board.show("dagsa", Progress(i, 0.4 * i, i / 1000, 0.5, 0.4, 7))
         if i == 140:
             assert file.getvalue() == ""
     lines = file.getvalue().splitlines()
 
     assert len(lines) == 3
     assert lines[0] == (
-        "paper: 8%; dagsa, round 150, 60.0 s simulated; accuracy 50.0%; about 6:10 left"
+        "paper: 8%; dagsa, round 150, 60.0 s simulated, mean round 0.400 s; accuracy 50.0%; "
+        "most often last: user 7 (150×); about 6:10 left"
     )
     assert "\x1b" not in file.getvalue()
 

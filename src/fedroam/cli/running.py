@@ -12,8 +12,8 @@ from fedroam.cli.watching import watching
 from fedroam.runs import RunFolder, Settings, play, read_settings
 from fedroam.runs.sizes import expected_bytes
 
-WORTH_A_WORD = 5_000_000
-"""Bytes."""
+WORTH_A_WORD = 100_000
+"""Bytes; a table of fewer is nothing to anyone."""
 
 
 def run_command(
@@ -50,13 +50,14 @@ def run_command(
 
 
 def say_size(settings: Settings, n_runs: int = 1) -> None:
-    """Say beforehand how much will be written, where that is worth a word."""
+    """Say beforehand how much the user table will take, where that is worth a word."""
     expected = expected_bytes(settings)
     n_bytes = n_runs * expected.n_bytes
     if n_bytes >= WORTH_A_WORD:
         each = f" per {expected.rounds} rounds" if not expected.is_total else ""
+        size = f"{n_bytes / 1e6:.0f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e6:.1f} MB"
         say(
-            f"will write about {n_bytes / 1e6:.0f} MB{each}, a row for every user and round"
+            f"will write about {size}{each}, a row for every user and round"
             " (--set detail=false: without)"
         )
 

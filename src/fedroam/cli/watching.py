@@ -34,11 +34,37 @@ class _Row:
     last: Progress | None = None
     seed: int = 0
     curve: deque[float] = field(default_factory=lambda: deque(maxlen=24))
-    stragglers: Counter[int] = field(default_factory=Counter)
+    ends: dict[int, Counter[int]] = field(default_factory=dict)  # by seed: who was last
 
     @property
     def done(self) -> float:
         return sum(self.shares.values())
+
+    @property
+    def stragglers(self) -> Counter[int]:
+        """Under the present seed: under another the same number is another user."""
+        return self.ends.setdefault(self.seed, Counter())
+
+    @property
+    def most_often_last(self) -> str:
+        """The user on which the others have waited most often."""
+        return "".join(f"user {u} ({n}×)" for u, n in self.stragglers.most_common(1))
+
+    def figures(self, *, with_accuracy: bool) -> list[str | Text]:
+        """The cells of the last run that was heard of; empty before."""
+        if self.last is None:
+            return []
+        last, mean_s = self.last, self.last.now_s / max(1, self.last.round)
+        accuracy = "" if last.accuracy is None else f"{last.accuracy:.1%}"
+        seed = f"seed {self.seed}" if self.n_runs > 1 else ""
+        return [
+            str(last.round),
+            f"{last.now_s:.1f} s",
+            f"{mean_s:.3f} s",
+            *([accuracy] if with_accuracy else []),
+            self.most_often_last,
+            Text(seed, style="dim"),
+        ]
 
 
 class Board:
@@ -125,29 +151,20 @@ class Board:
         return Group(head, *lines)
 
     def _many(self) -> RenderableType:
+        """A row for each name; narrow terminals get percentages without bars."""
+        is_wide, learns = self.console.width >= 96, any(row.curve for row in self.rows.values())
+        headings = ["policy", *([""] if is_wide else []), "", "round", "simulated", "mean round"]
+        headings += [*(["accuracy"] if learns else []), "most often last", ""]
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-        for heading in ("policy", "", "", "round", "simulated", "mean round", "accuracy", ""):
-            right = heading in ("round", "simulated", "mean round", "accuracy")
-            table.add_column(heading, justify="right" if right else "left", no_wrap=True)
+        for heading in headings:
+            is_number = heading in ("round", "simulated", "mean round", "accuracy")
+            table.add_column(heading, justify="right" if is_number else "left", no_wrap=True)
         for name, row in self.rows.items():
-            last, share = row.last, row.done / row.n_runs
-            bar = ProgressBar(total=1.0, completed=share, width=20)
-            figures = [""] * 5
-            if last is not None:
-                accuracy = "" if last.accuracy is None else f"{last.accuracy:.1%}"
-                mean_s = last.now_s / max(1, last.round)
-                seed = f"seed {row.seed}" if row.n_runs > 1 else ""
-                figures = [
-                    str(last.round),
-                    f"{last.now_s:.1f} s",
-                    f"{mean_s:.3f} s",
-                    accuracy,
-                    seed,
-                ]
-            cells = (
-                Text(figure, style="dim" if i == 4 else "") for i, figure in enumerate(figures)
-            )
-            table.add_row(Text(name, overflow="ellipsis"), bar, f"{share:.0%}", *cells)
+            share = row.done / row.n_runs
+            cells: list[RenderableType] = [Text(name, overflow="ellipsis")]
+            if is_wide:
+                cells.append(ProgressBar(total=1.0, completed=share, width=16))
+            table.add_row(*cells, f"{share:.0%}", *row.figures(with_accuracy=learns))
         total = Text(f"{_named(self.title, 'all')}: {self.share:.0%}", style="bold")
         return Group(table, Text.assemble(total, "  ", (self._left(), "dim")))
 
@@ -167,9 +184,14 @@ class Board:
         parts = [f"{self.title}: {self.share:.0%}"]
         if last is not None:
             many = f"{name}, " if len(self.rows) > 1 else ""
-            parts.append(f"{many}round {last.round}, {last.now_s:.1f} s simulated")
+            mean_s = last.now_s / max(1, last.round)
+            parts.append(
+                f"{many}round {last.round}, {last.now_s:.1f} s simulated, mean round {mean_s:.3f} s"
+            )
             if last.accuracy is not None:
                 parts.append(f"accuracy {last.accuracy:.1%}")
+            if row.stragglers:
+                parts.append(f"most often last: {row.most_often_last}")
         if left := self._left():
             parts.append(f"about {left}")
         self.console.print("; ".join(parts), highlight=False, markup=False, soft_wrap=True)
