@@ -79,7 +79,10 @@ def play(epochs: int, rounds: int) -> list[float]:
     @server.main()
     def main(grid, context):
         strategy = Clocked(
-            fraction_train=CHOSEN / USERS, fraction_evaluate=0.0, min_available_nodes=USERS
+            fraction_train=CHOSEN / USERS,
+            fraction_evaluate=0.0,
+            min_train_nodes=CHOSEN,  # the fraction is of those who are there when it starts
+            min_available_nodes=USERS,
         )
         strategy.start(
             grid,
