@@ -1,0 +1,1 @@
+"""A Flower app whose users are chosen by fedroam."""
