@@ -15,7 +15,7 @@ from fedroam.plots import COLOURS
 from fedroam.runs import read_rounds, read_users
 from fedroam.runs.settings import parse
 from fedroam.simulation.scenario import lay_out
-from looking import WORLD
+from looking import LEARNING, WORLD
 
 
 def unpacked(packed):
@@ -200,3 +200,28 @@ def test_a_comparison_shows_the_first_run_of_each_policy(fedroam, tmp_path):
     fedroam("view", *runs, "--no-open")
     title = (tmp_path / "view.html").read_text().split("<title>")[1].split("</title>")[0]
     assert title == "fedroam: all (seed 0) · all (seed 1)"
+
+
+def test_the_demo_ends_with_a_page_of_all_its_policies(fedroam, tmp_path, monkeypatch):
+    """It is written, named on stderr, and opened only where somebody sits at a screen."""
+    from fedroam.cli import demo
+
+    small = demo.DEMO | {
+        "stop": {"rounds": 2},
+        "evaluation": {"every_rounds": 1},
+        "learning": LEARNING,
+        "compare": {"policies": ["dagsa", "random"], "seeds": 2},
+    }
+    opened = []
+    monkeypatch.setattr(demo, "DEMO", small)
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    done = fedroam("demo", "--workers", 1, "--out", "d")
+    page = (tmp_path / "d/view.html").read_text()
+
+    assert done.code == 0
+    assert "wrote d/view.html" in done.err
+    assert "<title>fedroam: dagsa · random</title>" in page
+    assert opened == []
+    done = fedroam("demo", "--workers", 1, "--out", "d", "--json")
+    assert json.loads(done.out)["page"] == "d/view.html"
+    assert read_replay(tmp_path / "d/dagsa/seed-0").arrays["bound_s"].min() > 0

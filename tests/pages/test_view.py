@@ -246,6 +246,21 @@ def test_runs_stand_side_by_side_under_one_clock(look, page_of_run, runs):
             assert [float(text.split()[0]) for text in told] == pytest.approx(lengths, rel=5e-3)
 
 
+@pytest.mark.parametrize(
+    ("n", "width", "rows"),
+    [(6, 1440, [3, 3]), (5, 1440, [3, 2]), (2, 1440, [2]), (3, 400, [1, 1, 1])],
+)
+def test_cards_stand_in_rows_of_equal_number(look, page_of_run, runs, n, width, rows):
+    """Six are three and three; two have their charts beside the map; on a phone one a row."""
+    with look(page_of_run(*([runs / "random"] * n)), width=width) as seen:
+        boxes = [card.bounding_box() for card in seen.page.locator(".card").all()]
+        tops = sorted({box["y"] for box in boxes})
+        assert [sum(box["y"] == top for box in boxes) for top in tops] == rows
+        card, side = seen.page.locator(".card").first, seen.page.locator(".side").first
+        middle_x = card.bounding_box()["x"] + card.bounding_box()["width"] / 2
+        assert (side.bounding_box()["x"] > middle_x) == (n == 2)
+
+
 EVIL = "</script><img src=x onerror=alert(1)><!--<script>\u2028'\"&`"
 
 

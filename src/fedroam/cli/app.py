@@ -53,7 +53,7 @@ Address = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option("--address", help="A running Ray cluster: HOST:PORT or auto; default: a new one."),
 ]
-
+NoOpen = Annotated[bool, typer.Option("--no-open", help="Start no browser.")]
 Level = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option("--certify", metavar="prices|exact", help="Bound every round's length."),
@@ -263,7 +263,7 @@ def view(
         Optional[str],  # noqa: UP045
         typer.Option(metavar="FIRST:END", help="Only these rounds, of a long run."),
     ] = None,
-    no_open: Annotated[bool, typer.Option("--no-open", help="Start no browser.")] = False,
+    no_open: NoOpen = False,
     json: Json = False,
 ) -> None:
     """Watch runs: one page, self-contained, with map, schedules and curves under one clock."""
@@ -279,7 +279,7 @@ def report(
         Optional[Path],  # noqa: UP045
         typer.Option("--out", "-o", help="The page to write; default: report.html in the folder."),
     ] = None,
-    no_open: Annotated[bool, typer.Option("--no-open", help="Start no browser.")] = False,
+    no_open: NoOpen = False,
     json: Json = False,
 ) -> None:
     """Sum up a run or a comparison: one page with tables, figures, and how to repeat it."""
@@ -396,12 +396,13 @@ def data_check(name: Name = None, json: Json = False) -> None:
 def demo(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write.")] = Path("demo"),
     workers: Workers = CORES,
+    no_open: NoOpen = False,
     json: Json = False,
 ) -> None:
-    """The paper's scenario under six policies: table, figure, and what to try next."""
+    """The paper's scenario under six policies: table, figures, and a page to watch them."""
     from fedroam.cli.demo import demo_command
 
-    demo_command(out, workers, as_json=json)
+    demo_command(out, workers, opens=not no_open, as_json=json)
 
 
 def _against(label: str | None) -> tuple[str, ...]:

@@ -41,10 +41,10 @@ class Card {
     this.side = make("div", "side");
     this.element.append(map, this.side);
     this.views = [new MapView(canvas, run, app)];
-    this.add("finish", "This round, user by user", "grey: computing · colour: sending", FinishChart);
-    this.add("bands", "Bandwidth of the stations", "each block is a user's share", BandChart);
-    const hints = [about.users <= 240 ? "grey: not now" : "", about.rho1 > 0 ? `dashed: ${percent(about.rho1, 0)} are due` : ""];
-    if (run.hasChosen || run.isEmpty) this.add("took", "Rounds taken part in", hints.filter(Boolean).join(" · "), TookChart);
+    this.add("finish", "Finish times", "grey: computing · colour: sending", FinishChart);
+    this.add("bands", "Bandwidth", "each block: a user's share", BandChart);
+    const hints = [about.users <= 240 ? "grey: not now" : "", about.rho1 > 0 ? `dashed: ${percent(about.rho1, 0)} due` : ""];
+    if (run.hasChosen || run.isEmpty) this.add("took", "Participation", hints.filter(Boolean).join(" · "), TookChart);
     for (const view of this.views) app.listen(view, canvasOf(view));
   }
 

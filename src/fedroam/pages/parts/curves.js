@@ -23,7 +23,7 @@ class CurveLegend {
 class CurveChart {
   constructor(element, app, { label, legend, valuesOf, boundsOf, format, tell, isStepped, top }) {
     Object.assign(this, { app, legend, valuesOf, boundsOf, format, tell, isStepped, fixedTop: top });
-    this.canvas = new Canvas(element, () => app.tall(128, 130), label);
+    this.canvas = new Canvas(element, () => (app.runs.length > 1 ? 130 : app.tall(128, 130)), label);
     this.layer = document.createElement("canvas");
     this.key = "";
   }

@@ -2,6 +2,7 @@
 
 const given = JSON.parse(document.getElementById("data").textContent);
 const REFRESH_MS = 1000;
+const NARROWEST = 340, GAP = 14; // css pixels of cards, and between them
 
 class App {
   constructor() {
@@ -19,6 +20,7 @@ class App {
     home.classList.toggle("one", this.runs.length === 1);
     this.cards = this.runs.map((run) => new Card(run, this));
     home.append(...this.cards.map((card) => card.element));
+    this.arrange();
     this.curves = this.makeCurves();
     this.player = new Player(this);
     this.drawScale();
@@ -45,11 +47,12 @@ class App {
     this.late = Math.max(quantile(lengths, 0.85), this.early + 1e-9);
   }
 
-  // How high a chart is: as it is drawn, or stretched so that all charts reach as far down as the map.
+  // How high a chart is: as it is drawn, or, beside the map, stretched to reach as far down as it.
   tall(alone, beside) {
+    const map = this.cards ? this.cards[0].views[0].canvas.height : 0;
+    if (this.isRoomy) return beside * Math.max(0.8, (map - 88) / 326);
     if (this.runs.length > 1) return beside;
-    const isWide = innerWidth > 900, map = this.cards ? this.cards[0].views[0].canvas.height : 0;
-    return isWide ? alone * Math.max(1, (map - 112) / 476) : alone;
+    return innerWidth > 900 ? alone * Math.max(1, (map - 112) / 476) : alone;
   }
 
   shade(finish) {
@@ -64,9 +67,19 @@ class App {
   title() {
     const names = this.runs.map((run) => run.about.name);
     const same = names.every((name) => name === names[0]);
-    const text = this.runs.length === 1 ? names[0] : same ? `${names[0]}: ${this.runs.length} runs` : `${this.runs.length} runs under one clock`;
+    const text = this.runs.length === 1 ? names[0] : same ? `${names[0]}: ${this.runs.length} runs` : `${this.runs.length} runs, one clock`;
     document.getElementById("title").textContent = text;
     if (this.runs.length === 1) document.getElementById("about").textContent = aboutOf(this.lead);
+  }
+
+  // Rows of equally many cards: six are three and three rather than four and two.
+  arrange() {
+    const home = document.getElementById("runs"), n = this.runs.length;
+    const room = Math.max(1, Math.floor((home.clientWidth + GAP) / (NARROWEST + GAP)));
+    const columns = Math.ceil(n / Math.ceil(n / room));
+    home.style.setProperty("--columns", columns);
+    this.isRoomy = n > 1 && home.clientWidth / columns > 660;
+    home.classList.toggle("roomy", this.isRoomy);
   }
 
   makeCurves() {
@@ -174,7 +187,7 @@ class App {
     document.getElementById("help").onclick = () => keys.showModal();
     document.getElementById("close").onclick = () => keys.close();
     keys.onclick = (event) => { if (event.target === keys) keys.close(); };
-    addEventListener("resize", () => this.ask());
+    addEventListener("resize", () => { this.arrange(); this.ask(); });
     addEventListener("hashchange", () => this.goToHash());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { readTheme(); this.drawScale(); this.ask(); });
   }

@@ -31,7 +31,7 @@ class MapView {
   constructor(element, run, app) {
     this.run = run;
     this.app = app;
-    this.canvas = new Canvas(element, (width) => (app.runs.length > 1 && innerWidth > 620 ? Math.min(width, Math.max(260, innerHeight * 0.38)) : width), "Map of stations and users");
+    this.canvas = new Canvas(element, (width) => (app.runs.length > 1 && innerWidth > 620 && !app.isRoomy ? Math.min(width, Math.max(260, innerHeight * 0.38)) : width), "Map of stations and users");
     const many = run.stations > 500;
     this.cells = many ? [] : Array.from({ length: run.stations }, (_, s) => cellOf(s, run.a.station_m, run.about.area_m));
     this.px = new Float32Array(run.users);
