@@ -6,7 +6,8 @@ Learn to schedule: evolution strategies in plain NumPy over many worlds side by 
 A small network, the same for every user and station, turns what is known of a link into its score.
 World i plays its own perturbation of the weights, worlds i and i + N/2 the opposite one in the same
 world; weights move towards what made rounds shorter (OpenAI-ES: Salimans et al. 2017). Judged on
-worlds that no training saw, beside `random` and the paper's DAGSA.
+worlds that no training saw, beside its own beginnings ("untaught": much like "the best links"),
+`random`, the paper's DAGSA and `certified`.
 """
 
 import argparse
@@ -81,10 +82,13 @@ def learn(seed, generations, rounds, n_worlds=64, step=0.05, spread=0.1):
     return weights
 
 
-def judge(weights, n_worlds, rounds):
-    """Mean round lengths on unseen worlds (seeds 0, 1, ...): what was learnt, and others."""
+def judge(networks, n_worlds, rounds):
+    """Mean round lengths on unseen worlds (seeds 0, 1, ...): of networks by name, and of others."""
     envs = gymnasium.make_vec("fedroam/Rounds-v0", num_envs=n_worlds, rounds=rounds)
-    means = {"learnt": returns(envs, np.tile(weights, (n_worlds, 1)), 0, rounds).mean()}
+    means = {
+        name: returns(envs, np.tile(weights, (n_worlds, 1)), 0, rounds).mean()
+        for name, weights in networks.items()
+    }
     for policy in (Random(), Dagsa(), Certified(effort=0.0)):
         played = (
             Simulation(Scenario(), policy, seed=s).rounds(rounds=rounds) for s in range(n_worlds)
@@ -101,9 +105,9 @@ def main():
     generations, rounds, n_worlds = (15, 8, 4) if given.quick else (150, 20, 20)
     for seed in range(1 if given.quick else given.seeds):
         before_s = time.perf_counter()
-        weights = learn(seed, generations, rounds)
+        networks = {"learnt": learn(seed, generations, rounds), "untaught": learn(seed, 0, rounds)}
         took_s = time.perf_counter() - before_s
-        means = judge(weights, n_worlds, 20)
+        means = judge(networks, n_worlds, 20)
         others = ", ".join(f"{name} {mean_s:.4f} s" for name, mean_s in means.items())
         print(f"seed {seed}: {others} a round, learnt in {took_s:.0f} s", flush=True)
 

@@ -1,8 +1,10 @@
 """The environment: lawful, the same worlds as ``Simulation``, the same bits in every form."""
 
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -350,3 +352,16 @@ def test_without_gymnasium_it_says_what_to_install():
     )
     assert done.stdout == "gymnasium is not installed: pip install 'fedroam[gym]'\n"
     assert fedroam.adapters.gym.ROUNDS in gymnasium.registry
+
+
+def test_the_example_learns_within_seconds():
+    """On worlds that it never saw it beats its own beginnings, and chance by a fifth."""
+    program = Path(__file__).parents[2] / "examples" / "learn_schedules.py"
+    done = subprocess.run(
+        [sys.executable, str(program), "--quick"], capture_output=True, text=True, check=True
+    )
+    told = dict(re.findall(r"(\w+) (0\.\d+) s", done.stdout))
+    length_s = {name: float(value) for name, value in told.items()}
+    assert length_s.keys() == {"learnt", "untaught", "Random", "Dagsa", "Certified"}
+    assert length_s["learnt"] < 0.95 * length_s["untaught"]
+    assert length_s["learnt"] < 0.8 * length_s["Random"]
