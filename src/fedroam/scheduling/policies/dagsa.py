@@ -12,8 +12,9 @@ How it is made fast without changing what it chooses:
 * A station's best remaining user is the top of a heap from which users that others took are
   dropped when they come up. At first a heap holds the station's best candidates only, a few times
   as many users as it will add; should they run out, all heaps get the rest of the users.
-* A station that refused its best user at some threshold refuses it at any lower one, so it is not
-  asked again until the threshold has risen or its best user is gone.
+* A station that refused its best user at some threshold refuses it at any lower one, and at higher
+  ones up to a bound that its load tells: it is not asked again until the threshold has risen above
+  that or its best user is gone. That halves the questions.
 * What a station's members need lies side by side in memory.
 """
 
@@ -30,6 +31,9 @@ from fedroam.scheduling.problem import NO_STATION, Problem, Schedule
 
 SLACK = 1e-12
 """Relative slack of comparisons with the threshold: exact ties count as "not later"."""
+
+ROUNDING = 1e-9
+"""More than sums of loads can be wrong by, relatively."""
 
 FIRST_SHARE = 4
 """How many candidates a station is offered at first, in multiples of users per station."""
@@ -50,6 +54,7 @@ class _Round(NamedTuple):
     compute_s: Floats  # [U]
     capacity_hz: Floats  # [S]
     payload_bit: Floats  # [U]
+    slowest_s: float  # of all compute times
 
 
 class _Groups(NamedTuple):
@@ -134,7 +139,8 @@ def _answer(  # type: ignore[no-untyped-def]
     overshoot,
     rng,
 ):
-    view = _Round(indptr, station, efficiency, compute_s, capacity_hz, payload_bit)
+    slowest_s = compute_s.max()
+    view = _Round(indptr, station, efficiency, compute_s, capacity_hz, payload_bit, slowest_s)
     return _search(view, required, shuffled, min_selected, only_raise, overshoot, rng)
 
 
@@ -209,11 +215,23 @@ def _scan(view, groups, heaps, threshold, room):  # type: ignore[no-untyped-def]
             need = _need_of_best(view, groups, heaps, s)
             load += _demand(need, view.compute_s[user], limit)
             if not load <= view.capacity_hz[s]:
-                groups.refused_at[s] = limit
+                groups.refused_at[s] = _refused_up_to(view, limit, load / view.capacity_hz[s])
                 break
             _place(view, groups, heaps, s, user, need)
             added += 1
     return added
+
+
+@part
+def _refused_up_to(view, limit, load):  # type: ignore[no-untyped-def]
+    """
+    A threshold at which a station that would be ``load`` times full at ``limit`` is still too full.
+
+    No user's demand falls faster with the threshold than that of the slowest computer.
+    """
+    if limit <= view.slowest_s:
+        return limit
+    return max(limit, (view.slowest_s + (limit - view.slowest_s) * load) * (1.0 - ROUNDING))
 
 
 @part
