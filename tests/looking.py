@@ -1,7 +1,10 @@
 """What the tests of pages share: a small world, its tables, and what a browser has seen."""
 
+import os
 import shutil
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +27,30 @@ LEARNING = {
     "train_fraction": 0.2,
     "test_fraction": 0.2,
 }
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+FLAGS = (
+    "--no-sandbox",  # the tests may be run by root, and open nothing but their own files
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@contextmanager
+def browser() -> Iterator[object]:
+    """Headless Chromium, of the name in CHROMIUM or on the PATH."""
+    from playwright.sync_api import sync_playwright
+
+    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM)), None)
+    assert found, "no Chromium on the PATH; `make browser` installs Debian's"
+    with sync_playwright() as playwright:
+        headless = playwright.chromium.launch(executable_path=found, args=[*FLAGS])
+        yield headless
+        headless.close()
 
 
 def table_of(run: Path) -> list[dict]:

@@ -1,25 +1,12 @@
 """Runs to look at, and the browser to look with."""
 
 import json
-import os
-import shutil
 from contextlib import contextmanager
 
 import pytest
 
 from fedroam.runs import parse, play
-from looking import LEARNING, WORLD, Seen
-
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
-FLAGS = (
-    "--no-sandbox",  # the tests may be run by root, and open nothing but their own files
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
+from looking import LEARNING, WORLD, Seen, browser
 
 
 @pytest.fixture(scope="session")
@@ -42,14 +29,8 @@ def learns(runs):
 @pytest.fixture(scope="session")
 def chromium():
     """Headless Chromium; `make test` installs it where there is none."""
-    from playwright.sync_api import sync_playwright
-
-    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM)), None)
-    assert found, "no Chromium on the PATH; `make browser` installs Debian's"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=[*FLAGS])
-        yield browser
-        browser.close()
+    with browser() as headless:
+        yield headless
 
 
 @pytest.fixture
