@@ -5,6 +5,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from fedroam.errors import ConfigError
+
 
 @contextlib.contextmanager
 def aside(path: Path) -> Iterator[Path]:
@@ -29,3 +31,11 @@ def write_bytes(path: Path, data: bytes) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write a file whole or not at all."""
     write_bytes(path, text.encode())
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder to write to; ConfigError where there can be none, which is no fault of ours."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, FileNotFoundError, NotADirectoryError, PermissionError) as error:
+        raise ConfigError(f"the folder {path} cannot be made: {error.strerror}") from error

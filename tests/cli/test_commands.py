@@ -184,12 +184,15 @@ def test_a_run_is_repeated_from_its_folder(fedroam, config):
     assert again["rounds_sha256"] == first["rounds_sha256"]
 
 
-def test_a_folder_that_cannot_be_written_is_exit_1(fedroam, tmp_path, config):
-    """Below a file there is no folder: our failure to write, one line."""
+def test_bug_a_folder_that_cannot_be_made_was_called_a_run_that_can_go_on(
+    fedroam, tmp_path, config
+):
+    """Below a file there is no folder: a mistake of the user's, and nothing was recorded."""
     (tmp_path / "file").write_text("")
 
-    done = fedroam("run", config, "--out", "file/run")
-    assert "file/run" in one_line(done, 1)
+    for command in (["run"], ["compare", "--seeds", 1], ["sweep", "--over", "rho2=0.2,0.5"]):
+        done = fedroam(command[0], config, *command[1:], "--out", "file/out")
+        assert "file/out cannot be made: Not a directory" in one_line(done, 2)
 
 
 def test_policies_of_ones_own_can_be_run_and_solve(fedroam, config, problem_file, own_policy):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fedroam.comparison.compare import Comparison, Member, members_of, read_comparison
 from fedroam.errors import ConfigError
-from fedroam.files import write_text
+from fedroam.files import make_folder, write_text
 from fedroam.runs import RunFolder, Settings, parse, to_toml
 from fedroam.runs.folder import difference, told
 from fedroam.runs.settings import Comparing, choice, read_table
@@ -32,7 +32,7 @@ def begin_comparison(settings: Settings, members: list[list[Member]], folder: Pa
     for member in (member for row in members for member in row):
         RunFolder(member.folder).check(member.settings)
     with told(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         write_text(note, to_toml(settings))
 
 

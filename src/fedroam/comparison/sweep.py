@@ -20,7 +20,7 @@ from fedroam.comparison.compare import Comparison, Member, members_of, play_all,
 from fedroam.comparison.folder import NOTE, begin_comparison, open_comparison
 from fedroam.comparison.players import PlayParts
 from fedroam.errors import ConfigError
-from fedroam.files import write_text
+from fedroam.files import make_folder, write_text
 from fedroam.runs import Progress, RunFolder, Settings, parse
 from fedroam.runs.folder import told
 from fedroam.runs.settings import full_path, put, read_table, value_of
@@ -119,7 +119,7 @@ def begin_sweep(cells: Sequence[Cell], folder: Path) -> None:
     for cell in cells:  # all are looked at before anything is written
         _check(cell)
     with told(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         points = [{"folder": cell.folder.name, "point": cell.point} for cell in cells]
         write_text(note, tomli_w.dumps({"cells": points}))
     for cell in cells:

@@ -21,7 +21,7 @@ from typing import IO, Any
 from numpy.typing import NDArray
 
 from fedroam.errors import ConfigError, FedroamError, StorageError
-from fedroam.files import aside, write_text
+from fedroam.files import aside, make_folder, write_text
 from fedroam.learning.checkpoints import load_arrays, save_arrays
 from fedroam.runs.settings import Settings, parse, read_table, to_table, to_toml
 from fedroam.runs.tables import (
@@ -71,7 +71,7 @@ class RunFolder:
         if self.path.exists() and not self._is_as_good_as_empty():
             raise ConfigError(f"{self.path} exists and is no run folder; choose another --out")
         with told(self.path):
-            self.path.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path)
             write_text(self.path / "versions.json", json.dumps(versions(), indent=2) + "\n")
             write_text(config, to_toml(settings))
 
