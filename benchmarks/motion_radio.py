@@ -3,8 +3,8 @@ One step of motion and radio: users move, and every link's SNR or rate is known 
 
 Beside mobile-env 2.1 and CRRM 2.0.2, each in an environment of its own under ``benchmarks/.venvs``
 (made on the first call) and in a process of its own. "Parts" are the calls of theirs that give the
-same outputs as ours (places, and one figure a link); "step" is what their users call, and computes
-more. Ours draws Rayleigh fading for every link; theirs, in the parts, none.
+same outputs as ours without fading (places, and one figure a link); "step" is what their users
+call, and computes more. Neither draws fading, so ours is measured with and without.
 
     python benchmarks/motion_radio.py [--quick]
 """
@@ -27,28 +27,28 @@ NEEDS = {
 }
 CONTESTANTS = {
     # name: package, what is called, target, what else it computes
-    "fedroam": ("fedroam", "step", "", "places, distance, fading, rate of every link"),
-    "mobile-env, parts": ("mobile-env", "parts", ">= 100x", "same outputs, no fading"),
+    "fedroam, no fading": ("fedroam", "none", "", "places, distance, rate of every link"),
+    "fedroam": ("fedroam", "rayleigh", "", "the same with a Rayleigh draw for every link"),
+    "mobile-env, parts": ("mobile-env", "parts", ">= 100x", "same outputs"),
     "mobile-env, step": (
         "mobile-env",
         "step",
         "",
         "also connections, shares, utilities, observations",
     ),
-    "CRRM, parts": ("crrm", "parts", ">= 10x", "power of every link by a power law, no fading"),
+    "CRRM, parts": ("crrm", "parts", ">= 10x", "places, power of every link by a power law"),
     "CRRM, step": ("crrm", "step", "", "also attachment, SINR, CQI, MCS, throughput"),
     "CRRM, step, its UMa model": ("crrm", "uma", "", "the same with 3GPP path loss, its default"),
 }
 
 
-def fedroam_stepper(users: int, stations: int) -> Callable[[], object]:
-    from functools import partial
-
+def fedroam_stepper(users: int, stations: int, fading: str) -> Callable[[], object]:
     from fedroam.mobility import RandomDirection
     from fedroam.radio import Reach, UrbanMacro
     from fedroam.streams import stream
 
-    draw, mobility, radio = partial(stream, 0, "mobility"), RandomDirection(), UrbanMacro()
+    draw, mobility = partial(stream, 0, "mobility"), RandomDirection()
+    radio = UrbanMacro(fading=fading)
     reach = Reach(stream(0, "stations").random((stations, 2)) * 1000.0)
     motion, round = mobility.start(users, 1000.0, draw), 0
 
@@ -123,7 +123,7 @@ def play(package: str, what: str, users: int, stations: int, budget_s: float) ->
     """Seconds of single steps."""
     match package:
         case "fedroam":
-            step = fedroam_stepper(users, stations)
+            step = fedroam_stepper(users, stations, what)
         case "mobile-env":
             step = mobile_env_stepper(users, stations, what == "step")
         case _:

@@ -110,15 +110,18 @@ def _are_fine(worth):  # type: ignore[no-untyped-def]
 @kernel
 def _distances(user_m, station_m, station, width):  # type: ignore[no-untyped-def]
     """Metres between the ends of each link, ``width`` of them a user."""
-    square = np.empty(station.size)
+    distance_m = np.empty(station.size)
     for u in range(user_m.shape[0]):
         x, y = user_m[u, 0], user_m[u, 1]
         links = slice(u * width, (u + 1) * width)
-        heard, out = station[links], square[links]
+        heard, square = station[links], distance_m[links]
         for i in range(width):
-            dx, dy = x - station_m[heard[i], 0], y - station_m[heard[i], 1]
-            out[i] = dx * dx + dy * dy
-    return np.sqrt(square)
+            s = np.uint32(heard[i])  # never negative: nothing to look up from the end
+            dx, dy = x - station_m[s, 0], y - station_m[s, 1]
+            square[i] = dx * dx + dy * dy
+    for i in range(distance_m.size):  # a loop of its own: roots of several at a time
+        distance_m[i] = np.sqrt(distance_m[i])
+    return distance_m
 
 
 @kernel
