@@ -85,15 +85,15 @@ def _sentences(found: list[Difference]) -> str:
 
 
 def _summary(tables: Tables) -> str:
-    """A row a policy: means over the seeds, with their intervals."""
+    """A row a measure, a column a policy: means over the seeds, with their intervals."""
     known = tables.comparison.column_names
     names = {key: text for key, text in MEASURES.items() if key in known}
     names |= {key: _at_mark(key) for key in known if key.startswith(("time_to_", "accuracy_at_"))}
     rows = [
-        (label, *(_cell(tables.values(label, key), key) for key in names))
-        for label in tables.labels
+        (text, *(_cell(tables.values(label, key), key) for label in tables.labels))
+        for key, text in names.items()
     ]
-    return f"<h2>Means over the seeds</h2>{table(('policy', *names.values()), rows)}"
+    return f"<h2>Means over the seeds</h2>{table(('', *tables.labels), rows)}"
 
 
 def _at_mark(key: str) -> str:

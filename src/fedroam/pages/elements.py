@@ -63,9 +63,10 @@ def what_was_run(folder: Path, note: str, command: str, summary: Mapping[str, An
 
 
 def _versions(folder: Path) -> str:
-    """One line; nothing where they are not known."""
+    """One line, of a comparison that of its first run; nothing where they are not known."""
+    files = (folder / "versions.json", *sorted(folder.glob("*/seed-*/versions.json"))[:1])
     try:
-        found = json.loads(_text(folder / "versions.json") or "{}")
+        found = json.loads(next(filter(None, map(_text, files)), "{}"))
     except json.JSONDecodeError:
         return ""
     if not isinstance(found, dict):
