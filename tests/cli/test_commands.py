@@ -193,6 +193,8 @@ def test_bug_a_folder_that_cannot_be_made_was_called_a_run_that_can_go_on(
     for command in (["run"], ["compare", "--seeds", 1], ["sweep", "--over", "rho2=0.2,0.5"]):
         done = fedroam(command[0], config, *command[1:], "--out", "file/out")
         assert "file/out cannot be made: Not a directory" in one_line(done, 2)
+        done = fedroam(command[0], config, *command[1:], "--out", "file")
+        assert "file exists and is no " in one_line(done, 2)
 
 
 def test_policies_of_ones_own_can_be_run_and_solve(fedroam, config, problem_file, own_policy):

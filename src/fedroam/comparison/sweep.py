@@ -113,8 +113,8 @@ def begin_sweep(cells: Sequence[Cell], folder: Path) -> None:
     """Make the folder and those of the points; ConfigError where anything else lies there."""
     note = folder / SWEEP
     if not note.exists() and folder.exists():
-        strangers = [f for f in folder.iterdir() if not f.name.startswith(".")]
-        if not folder.is_dir() or strangers:
+        is_free = folder.is_dir() and all(f.name.startswith(".") for f in folder.iterdir())
+        if not is_free:
             raise ConfigError(f"{folder} exists and is no sweep; choose another --out")
     for cell in cells:  # all are looked at before anything is written
         _check(cell)
