@@ -17,6 +17,10 @@ SCRIPTS = (
     "trainers.py",
     "learning.py",
     "certified.py",
+    "shards.py",
+    "gym.py",
+    "on_ray.py",
+    "serve.py",
 )
 
 

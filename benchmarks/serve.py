@@ -189,7 +189,7 @@ def main() -> None:
         for effort, target in ((SMALL, "p99 <= 20 ms"), (DEFAULT, "")):
             details.append(measure(port, pid, effort, n, windows))
             rows += rows_of(details[-1], target)
-    rows.append(side_by_side.row("from the command to the first answer", "2 solvers", [ready_s]))
+    rows.append(side_by_side.row("from the command until it listens", "2 solvers", [ready_s]))
     extra = {"runs": details}
     side_by_side.report("serve", rows, before=before, extra=extra, is_kept=not given.quick)
 

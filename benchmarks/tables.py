@@ -1,5 +1,8 @@
 """
-Write the tables of docs/benchmarks.md anew from the files under docs/results/benchmarks.
+Write the tables of the documents anew from the files under docs/results/benchmarks.
+
+`<!-- table scale -->` is replaced up to `<!-- end -->`; `<!-- table scale: 1,000 x; 10,000 x -->`
+shows only the rows whose first column begins so.
 
     python benchmarks/tables.py
 """
@@ -9,16 +12,18 @@ import re
 
 from side_by_side import HERE, KEPT
 
-PAGE = HERE.parent / "docs" / "benchmarks.md"
-TABLE = re.compile(r"<!-- table (\w+) -->\n.*?<!-- end -->", re.S)
+PAGES = [HERE.parent / "docs" / name for name in ("benchmarks.md", "scale.md")]
+TABLE = re.compile(r"<!-- table (\w+)(?:: ([^>]*))? -->\n.*?<!-- end -->", re.S)
 
 
 def main() -> None:
-    PAGE.write_text(TABLE.sub(lambda found: rendered(found[1]), PAGE.read_text()))
+    for page in PAGES:
+        page.write_text(TABLE.sub(lambda found: rendered(found[1], found[2]), page.read_text()))
 
 
-def rendered(name: str) -> str:
+def rendered(name: str, only: str | None = None) -> str:
     """One table between its markers."""
+    chosen = tuple(part.strip() for part in (only or "").split(";"))
     result = json.loads((KEPT / f"{name}.json").read_text())
     first: dict[str, float] = {}
     lines = [
@@ -26,6 +31,8 @@ def rendered(name: str) -> str:
         "|---|---|---|---|---|---|---|",
     ]
     for row in result["rows"]:
+        if not row["what"].startswith(chosen):
+            continue
         ratio = row["median_ms"] / first.setdefault(row["what"], row["median_ms"])
         cells = (
             row["what"],
@@ -42,7 +49,8 @@ def rendered(name: str) -> str:
         f"Load (1 min) before and after: {machine['load_1min_before']} and {machine['load_1min']}"
     )
     text = "\n".join([*lines, "", f"{load} on {machine['cores']} cores. `{result['command']}`"])
-    return f"<!-- table {name} -->\n{text}\n<!-- end -->"
+    marker = f"{name}: {only}" if only else name
+    return f"<!-- table {marker} -->\n{text}\n<!-- end -->"
 
 
 def shown(ms: float) -> str:
