@@ -23,7 +23,7 @@ def main(grid, context):
         world=Measured(fairness=fairness)
         if config["world"] == "measured"
         else Scenario(World(users=config["nodes"], stations=2), fairness=fairness),
-        deadline=Deadline(floor_s=config["deadline-floor"]),
+        deadline=Deadline(scale=config["deadline-scale"], floor_s=config["deadline-floor"]),
         seed=config["seed"],
         record=Path(config["record"]) if config["record"] else None,
     )

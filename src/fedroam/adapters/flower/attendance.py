@@ -12,7 +12,7 @@ from logging import INFO, WARNING
 from typing import Any
 
 import numpy as np
-from flwr.app import Message, RecordDict
+from flwr.app import ConfigRecord, Message, RecordDict
 from flwr.supercore import log
 
 from fedroam.adapters.flower.exchange import LONGEST_LOOK_S, LOOK_S
@@ -169,6 +169,5 @@ class Attendance:
 
 def report_in(reply: Any) -> Report:
     """What a reply says of its node; an empty report where it says nothing."""
-    if reply.has_content() and REPORT in reply.content.config_records:
-        return Report.read(reply.content.config_records[REPORT])
-    return Report()
+    record = reply.content.get(REPORT) if reply.has_content() else None
+    return Report.read(record) if isinstance(record, ConfigRecord) else Report()

@@ -127,7 +127,7 @@ class MeasuredWorld:
 
     def learn(self, problem: Problem, schedule: Schedule, finish_s: Mapping[int, float]) -> None:
         """What came back when: the rest of each user's time, after trip and training, is upload."""
-        link = links_of(problem, schedule.station)
+        link, factor = links_of(problem, schedule.station), _filled(self.factor, 1.0)
         for user, seconds in finish_s.items():
             self._granted[user] = float(schedule.bandwidth_hz[user])
             if user in self._uploads or not np.isfinite(self.compute_s[user]):
@@ -135,7 +135,7 @@ class MeasuredWorld:
             busy_s = self.compute_s[user] + np.nan_to_num(self.trip_s[user])
             rate = problem.payload_bit[user] / max(seconds - busy_s, SHORTEST_S)
             used = rate / schedule.bandwidth_hz[user] / problem.efficiency[link[user]]
-            self._correct(user, used * _filled(self.factor, 1.0)[user])
+            self._correct(user, used * factor[user])
 
     def advance(self, round: int, end_s: float) -> None:
         """The real world moves by itself."""
@@ -164,8 +164,11 @@ class MeasuredWorld:
 
     def _best_of(self, user: int) -> float:
         """The modelled efficiency of the user's best link."""
-        links = self._modelled()
-        return float(links.efficiency[links.indptr[user] : links.indptr[user + 1]].max())
+        if user in self._heard:
+            return float(self._heard[user][1].max())
+        if self._reach is not None and np.isfinite(self.position_m[user]).all():
+            return float(self._by_place(np.array([user]))[1].max())
+        return self.known.assumed_efficiency
 
     def _grow(self, n_users: int) -> None:
         more = n_users - self.compute_s.size

@@ -12,7 +12,7 @@ from fedroam.adapters.flower.attendance import Late, report_in
 from fedroam.adapters.flower.planning import Plan
 from fedroam.adapters.flower.reporting import REPORT, Report
 from fedroam.adapters.flower.roster import Roster
-from fedroam.adapters.flower.updates import UNREACHABLE, flaw_of, number_in
+from fedroam.adapters.flower.updates import UNREACHABLE, flaw_of, numbers_in
 
 LOSSES = ("train_loss", "loss")
 """Metrics in which a node may say what its loss was."""
@@ -72,8 +72,8 @@ def judged(
 
 
 def _use(outcome: Outcome, user: int, reply: Any, weight_key: str | None) -> None:
-    outcome.loss[user] = _loss_in(reply.content)
-    n = number_in(reply.content, weight_key)
+    n, *losses = numbers_in(reply.content, (weight_key or "", *LOSSES))
+    outcome.loss[user] = next((loss for loss in losses if isfinite(loss)), nan)
     if isfinite(n) and n == int(n):
         outcome.samples[user] = int(n)
     if REPORT in reply.content:
@@ -90,11 +90,6 @@ def _fate(sent: Sent, reply: Any, weight_key: str | None) -> tuple[str, str]:
         return ("missing" if is_lost else "failed"), " ".join(str(reply.error.reason).split())
     flaw = flaw_of(reply.content, sent.shapes, weight_key)
     return ("refused", flaw) if flaw else ("used", "")
-
-
-def _loss_in(content: Any) -> float:
-    found = [number_in(content, name) for name in LOSSES]
-    return next((value for value in found if isfinite(value)), nan)
 
 
 def round_row(

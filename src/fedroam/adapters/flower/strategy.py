@@ -102,8 +102,9 @@ class Scheduled(Strategy):  # type: ignore[misc]
         """What the wrapped strategy sends, to the users that the policy chooses."""
         self._grid = grid if isinstance(grid, TimedGrid) else None
         planner, attendance = self._ready(arrays)
-        # Whoever waits for many nodes does so once: a run goes on when some of them are lost.
-        least = 1 if planner.round else max(1, least_nodes(self.strategy))
+        # Who waits for many nodes does so once: a run goes on when some of them are lost.
+        wanted = least_nodes(self.strategy, ("min_available_nodes",))
+        least = 1 if planner.round else max(1, wanted)
         present = attendance.gather(grid, least, planner.round)
         for heard in attendance.heard:
             planner.conditions.hear(heard.user, heard.report, heard.trip_s)

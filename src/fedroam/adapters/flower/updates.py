@@ -1,9 +1,10 @@
 """Which replies may reach the model."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from flwr.app import ArrayRecord, MetricRecord
 from flwr.common.constant import ErrorCode, SType
 
 UNREACHABLE = (
@@ -25,34 +26,44 @@ def shapes_of(arrays: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
 
 def flaw_of(content: Any, expected: Mapping[str, tuple[int, ...]], weight_key: str | None) -> str:
     """Why an update must not reach the model, in a few words; nothing where it may."""
-    for record in content.array_records.values():
-        for name, array in record.items():
-            if name in expected and tuple(array.shape) != expected[name]:
-                return f"{name} has shape {tuple(array.shape)}, expected {expected[name]}"
-            if not _is_finite(array):
-                return f"{name} holds nan or infinity"
-        if missing := expected.keys() - record.keys():
-            return f"{min(missing)} is missing"
-    if expected and not content.array_records:
+    # One pass: each look through Flower's views of a content by kind copies it.
+    arrays = [record for record in content.values() if isinstance(record, ArrayRecord)]
+    metrics = [record for record in content.values() if isinstance(record, MetricRecord)]
+    for record in arrays:
+        if flaw := _flaw_in(record, expected):
+            return flaw
+    if expected and not arrays:
         return "there are no arrays"
     if weight_key is None:
         return ""
     # What Flower's strategies ask of every reply; one that differs would end the run.
-    for kind in ("array", "metric"):
-        n = len(getattr(content, f"{kind}_records"))
-        if n != 1:
-            return f"there are {n} {kind} records, expected 1"
-    weight = number_in(content, weight_key)
+    for kind, records in (("array", arrays), ("metric", metrics)):
+        if len(records) != 1:
+            return f"there are {len(records)} {kind} records, expected 1"
+    weight = _number(metrics[0].get(weight_key))
     return "" if 0 < weight < np.inf else f"{weight_key} is {weight}"
 
 
-def number_in(content: Any, key: str | None) -> float:
-    """A metric by name, nan where there is none."""
-    for record in content.metric_records.values():
-        value = record.get(key)
-        if isinstance(value, (int, float)):
-            return float(value)
-    return np.nan
+def _flaw_in(record: Any, expected: Mapping[str, tuple[int, ...]]) -> str:
+    for name, array in record.items():
+        if name in expected and tuple(array.shape) != expected[name]:
+            return f"{name} has shape {tuple(array.shape)}, expected {expected[name]}"
+        if not _is_finite(array):
+            return f"{name} holds nan or infinity"
+    missing = expected.keys() - record.keys()
+    return f"{min(missing)} is missing" if missing else ""
+
+
+def numbers_in(content: Any, keys: Sequence[str]) -> list[float]:
+    """Metrics by name, each nan where there is none."""
+    metrics = [record for record in content.values() if isinstance(record, MetricRecord)]
+    return [
+        next((_number(record[key]) for record in metrics if key in record), np.nan) for key in keys
+    ]
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, (int, float)) else np.nan
 
 
 def _is_finite(array: Any) -> bool:
