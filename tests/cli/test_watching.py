@@ -105,6 +105,28 @@ def test_narrow_terminals_and_long_names_do_not_break_it(width):
     assert all(len(line) <= width for line in shown(board).splitlines())
 
 
+@pytest.mark.parametrize(
+    ("width", "name", "told"),
+    [
+        (120, "dagsa", ["━", "most often last", "user 3 (1×)", "80.0%", "dagsa"]),
+        (80, "speed_m_s=50,turn_every=never", ["20.0 s", "80.0%", "speed_m_s=50,turn"]),
+        (
+            100,
+            "speed_m_s=50,turn_every=never",
+            ["20.0 s", "80.0%", "speed_m_s=50,turn_every=never"],
+        ),
+    ],
+)
+def test_names_come_first_and_figures_stay_whole(width, name, told):
+    """Where names are long, the bar and who is last give way; no figure is cut."""
+    board, _, _ = board_of({name: 2, "b": 2}, width)
+    board.show(name, Progress(50, 20.0, 0.5, 0.8, 0.4, 3), seed=1)
+    text = shown(board)
+
+    assert all(part in text for part in told)
+    assert text.count("…") == (width == 80)
+
+
 def test_small_pieces():
     """Durations and sparklines."""
     assert [duration(s) for s in (0, 61, 3723)] == ["0:00", "1:01", "1:02:03"]

@@ -22,6 +22,18 @@ from fedroam.runs import Progress
 FIRST_LINE_S, NEXT_LINES_S = 30.0, 60.0
 """Without a terminal: when the first line is written, and how long until the next."""
 
+FIGURES = {
+    "round": 6,
+    "simulated": 10,
+    "mean round": 10,
+    "accuracy": 8,
+    "most often last": 16,
+    "seed": 7,
+}
+"""What the table of many tells of each, and how wide it may become."""
+
+BAR = 16
+
 BLOCKS = "▁▂▃▄▅▆▇█"
 
 
@@ -50,21 +62,20 @@ class _Row:
         """The user on which the others have waited most often."""
         return "".join(f"user {u} ({n}×)" for u, n in self.stragglers.most_common(1))
 
-    def figures(self, *, with_accuracy: bool) -> list[str | Text]:
-        """The cells of the last run that was heard of; empty before."""
+    def figures(self) -> dict[str, str | Text]:
+        """What is told of the last run that was heard of, by heading; nothing before."""
         if self.last is None:
-            return []
+            return {}
         last, mean_s = self.last, self.last.now_s / max(1, self.last.round)
-        accuracy = "" if last.accuracy is None else f"{last.accuracy:.1%}"
         seed = f"seed {self.seed}" if self.n_runs > 1 else ""
-        return [
-            str(last.round),
-            f"{last.now_s:.1f} s",
-            f"{mean_s:.3f} s",
-            *([accuracy] if with_accuracy else []),
-            self.most_often_last,
-            Text(seed, style="dim"),
-        ]
+        return {
+            "round": str(last.round),
+            "simulated": f"{last.now_s:.1f} s",
+            "mean round": f"{mean_s:.3f} s",
+            "accuracy": "" if last.accuracy is None else f"{last.accuracy:.1%}",
+            "most often last": self.most_often_last,
+            "seed": Text(seed, style="dim"),
+        }
 
 
 class Board:
@@ -151,20 +162,25 @@ class Board:
         return Group(head, *lines)
 
     def _many(self) -> RenderableType:
-        """A row for each name; narrow terminals get percentages without bars."""
-        is_wide, learns = self.console.width >= 96, any(row.curve for row in self.rows.values())
-        headings = ["policy", *([""] if is_wide else []), "", "round", "simulated", "mean round"]
-        headings += [*(["accuracy"] if learns else []), "most often last", ""]
+        """A row for each name. Names come first: where they are long, others give way."""
+        learns, longest = any(row.curve for row in self.rows.values()), max(map(len, self.rows))
+        widths = {"%": 4} | {k: w for k, w in FIGURES.items() if learns or k != "accuracy"}
+        room = self.console.width - sum(w + 2 for w in widths.values())
+        tells_last, has_bar = room >= longest, room >= longest + BAR + 2
+        room += 0 if tells_last else widths.pop("most often last") + 2
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-        for heading in headings:
+        table.add_column("policy", no_wrap=True, max_width=max(6, room))
+        for heading in [*(["bar"] if has_bar else []), *widths]:
             is_number = heading in ("round", "simulated", "mean round", "accuracy")
-            table.add_column(heading, justify="right" if is_number else "left", no_wrap=True)
+            text = "" if heading in ("bar", "%", "seed") else heading
+            table.add_column(text, justify="right" if is_number else "left", no_wrap=True)
         for name, row in self.rows.items():
-            share = row.done / row.n_runs
+            share, figures = row.done / row.n_runs, row.figures()
             cells: list[RenderableType] = [Text(name, overflow="ellipsis")]
-            if is_wide:
-                cells.append(ProgressBar(total=1.0, completed=share, width=16))
-            table.add_row(*cells, f"{share:.0%}", *row.figures(with_accuracy=learns))
+            if has_bar:
+                cells.append(ProgressBar(total=1.0, completed=share, width=BAR))
+            cells.append(f"{share:.0%}")
+            table.add_row(*cells, *(figures.get(k, "") for k in widths if k != "%"))
         total = Text(f"{_named(self.title, 'all')}: {self.share:.0%}", style="bold")
         return Group(table, Text.assemble(total, "  ", (self._left(), "dim")))
 
