@@ -3,6 +3,7 @@
 import json
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -41,15 +42,7 @@ def compare_command(
     as_json: bool,
 ) -> None:
     """Read the settings, play the members, show the comparison."""
-    table = read_table(config)
-    if policies:
-        assign(table, f"compare.policies={json.dumps(policies)}")
-        table["compare"].pop("labels", None)
-    if seeds is not None:
-        assign(table, f"compare.seeds={seeds}")
-    for assignment in assignments:
-        assign(table, assignment)
-    settings = parse(table)
+    settings = parse(table_of(config, policies, seeds, assignments))
     folder = out or Path("runs") / f"{config.stem}-compare"
     comparison = play_with_bars(settings, folder, workers, where)
     tables = tables_of(settings, comparison)
@@ -61,6 +54,21 @@ def compare_command(
         for file in files:
             if file.suffix in (".png", ".csv"):
                 say(f"wrote {file}")
+
+
+def table_of(
+    config: Path, policies: list[str], seeds: int | None, assignments: tuple[str, ...]
+) -> dict[str, Any]:
+    """The settings in ``config`` as a table, with what the command line says instead."""
+    table = read_table(config)
+    if policies:
+        assign(table, f"compare.policies={json.dumps(policies)}")
+        table["compare"].pop("labels", None)
+    if seeds is not None:
+        assign(table, f"compare.seeds={seeds}")
+    for assignment in assignments:
+        assign(table, assignment)
+    return table
 
 
 def play_with_bars(

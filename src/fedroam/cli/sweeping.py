@@ -1,6 +1,5 @@
 """``fedroam sweep``."""
 
-import json
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import numpy as np
 import typer
 
+from fedroam.cli.comparing import table_of
 from fedroam.cli.engines import Elsewhere, Where
 from fedroam.cli.running import say_size, stop_like_ctrl_c
 from fedroam.cli.screen import print_json, print_table, say
@@ -29,7 +29,6 @@ from fedroam.errors import ConfigError
 from fedroam.plots import KINDS, draw_sweep
 from fedroam.runs import RunFolder
 from fedroam.runs.folder import told
-from fedroam.runs.settings import assign, read_table
 
 SHOWN = ("mean_round_s", "users_per_round", "forced_per_round", "missed_per_round")
 
@@ -47,14 +46,7 @@ def sweep_command(
     as_json: bool,
 ) -> None:
     """Play a comparison at every point of the grid, show the table."""
-    table = read_table(config)
-    if policies:
-        assign(table, f"compare.policies={json.dumps(policies)}")
-        table["compare"].pop("labels", None)
-    if seeds is not None:
-        assign(table, f"compare.seeds={seeds}")
-    for assignment in assignments:
-        assign(table, assignment)
+    table = table_of(config, policies, seeds, assignments)
     if not over:
         raise ConfigError("over: nothing to sweep, expected --over key=value,value,...")
     points = grid(table, over)

@@ -17,7 +17,7 @@ import numpy as np
 from fedroam.arrays import Floats, Stations
 from fedroam.compiled import kernel
 from fedroam.errors import ContractError
-from fedroam.scheduling.problem import NO_STATION, Problem, Schedule
+from fedroam.scheduling.problem import NO_STATION, Problem, Schedule, find_link
 
 
 def split(
@@ -58,19 +58,12 @@ def links_of(problem: Problem, station: Stations) -> np.ndarray:
 
 @kernel
 def _links_of(indptr, station, chosen):  # type: ignore[no-untyped-def]
-    """Binary search in each user's links; -2 where the station is not among them."""
+    """Each user's link; -2 where the station is out of its reach."""
     link = np.full(chosen.size, -1, np.int64)
     for u in range(chosen.size):
-        if chosen[u] == -1:
-            continue
-        low, high = indptr[u], indptr[u + 1]
-        while low < high:
-            middle = (low + high) // 2
-            if station[middle] < chosen[u]:
-                low = middle + 1
-            else:
-                high = middle
-        link[u] = low if low < indptr[u + 1] and station[low] == chosen[u] else -2
+        if chosen[u] != -1:
+            found = find_link(indptr, station, u, chosen[u])
+            link[u] = found if found != -1 else -2
     return link
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from fedroam.arrays import Floats, Ints, freeze
 from fedroam.compiled import kernel
 from fedroam.errors import ContractError
-from fedroam.scheduling.problem import NO_STATION, Problem, Schedule
+from fedroam.scheduling.problem import NO_STATION, Problem, Schedule, find_link
 
 CAPACITY_RTOL = 1e-9
 
@@ -125,18 +125,12 @@ def _settle(indptr, station, efficiency, compute_s, payload_bit, n_stations, cho
             continue
         if s < 0 or s >= n_stations:
             return finish_s, used_hz, station_s, -1, 1, u
-        low, high = indptr[u], indptr[u + 1]
-        while low < high:
-            middle = (low + high) // 2
-            if station[middle] < s:
-                low = middle + 1
-            else:
-                high = middle
-        if low == indptr[u + 1] or station[low] != s:
+        link = find_link(indptr, station, u, s)
+        if link == -1:
             return finish_s, used_hz, station_s, -1, 2, u
         if not 0.0 < bandwidth_hz[u] < np.inf:
             return finish_s, used_hz, station_s, -1, 3, u
-        finish_s[u] = compute_s[u] + payload_bit[u] / (bandwidth_hz[u] * efficiency[low])
+        finish_s[u] = compute_s[u] + payload_bit[u] / (bandwidth_hz[u] * efficiency[link])
         used_hz[s] += bandwidth_hz[u]
         if not finish_s[u] <= station_s[s]:
             station_s[s] = finish_s[u]

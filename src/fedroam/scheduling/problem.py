@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from fedroam.arrays import Bools, Floats, Ints, Stations, as_array, freeze
-from fedroam.compiled import kernel
+from fedroam.compiled import kernel, part
 from fedroam.errors import ConfigError, require
 
 NO_STATION = -1
@@ -139,6 +139,19 @@ class Problem:
     def n_links(self) -> int:
         """L."""
         return self.station.size
+
+
+@part
+def find_link(indptr, station, user, s):  # type: ignore[no-untyped-def]
+    """For kernels: the link between ``user`` and station ``s``, by bisection; -1: out of reach."""
+    low, high = indptr[user], indptr[user + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if station[middle] < s:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < indptr[user + 1] and station[low] == s else -1
 
 
 _FLAWS = {
