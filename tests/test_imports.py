@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
 
@@ -48,6 +49,19 @@ def loaded_by(program):
 def test_the_package_and_its_help_load_nothing_heavy(program):
     """Compilers, plots and solvers are loaded where they are used."""
     assert loaded_by(program) == "[]"
+
+
+def test_importing_the_package_does_not_even_read_its_version():
+    """importlib.metadata would take most of the time that ``import fedroam`` takes."""
+    program = (
+        "import sys, fedroam\n"
+        "assert 'importlib.metadata' not in sys.modules\n"
+        "print(fedroam.__version__)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == version("fedroam")
 
 
 def test_the_public_names_are_sorted_few_and_all_there():

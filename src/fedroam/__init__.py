@@ -5,7 +5,6 @@ Everything public stands here; it is loaded when it is first used, so ``import f
 """
 
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 _HOMES = {
@@ -36,13 +35,10 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = sorted(_HOME_OF)  # noqa: PLE0605  (a list, by its only name)
 
-try:
-    __version__ = version("fedroam")
-except PackageNotFoundError:  # a source tree that was never installed
-    __version__ = "0"
-
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return _version()
     if name not in _HOME_OF:
         raise AttributeError(f"module 'fedroam' has no attribute {name!r}")
     value = getattr(import_module(_HOME_OF[name]), name)
@@ -52,3 +48,13 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+def _version() -> str:
+    # Reading what is installed takes longer than all else that an import of this package does.
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("fedroam")
+    except PackageNotFoundError:  # a source tree that was never installed
+        return "0"
