@@ -20,6 +20,7 @@ SCRIPTS = (
     "shards.py",
     "gym.py",
     "on_ray.py",
+    "flower_decision.py",
     "serve.py",
 )
 
