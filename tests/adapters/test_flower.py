@@ -7,14 +7,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from flwr.app import ArrayRecord, ConfigRecord, Context, Message, MetricRecord, RecordDict
+from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.serverapp import strategy as flowers
 from flwr.supercore.task_identity import TaskIdentity
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.flower_desk import Desk, Node, app_of, update, weights
+from adapters.flower_desk import SHAPE, Desk, Node, app_of, update, weights
 from fedroam import Dagsa, Fairness, Random, Scenario, Simulation, World
 from fedroam.adapters.flower import (
     Deadline,
@@ -287,15 +287,31 @@ def replying(**content):
     return app_of(train)
 
 
+def bytes_of(array) -> bytes:
+    """As Flower sends it."""
+    return next(iter(ArrayRecord([array]).values())).data
+
+
+def forged(data: bytes) -> ArrayRecord:
+    """The model's one array by name, type and shape; what is in it is something else."""
+    (name,) = weights()
+    return ArrayRecord({name: Array("float64", SHAPE, "numpy.ndarray", data)})
+
+
 BAD = {
     "nan": ({"arrays": weights(np.nan)}, "holds nan"),
     "infinity": ({"arrays": weights(np.inf)}, "holds nan or infinity"),
     "shape": ({"arrays": ArrayRecord([np.zeros((2, 2))])}, "has shape"),
+    "bytes": ({"arrays": forged(b"")}, "cannot be read"),
+    "other bytes": ({"arrays": forged(b"\x93NUMPY\x01")}, "cannot be read"),
+    "shape in truth": ({"arrays": forged(bytes_of(np.zeros(4)))}, "has shape (4,)"),
+    "text": ({"arrays": forged(bytes_of(np.full(SHAPE, "a")))}, "expected numbers"),
     "names": ({"arrays": ArrayRecord({})}, "is missing"),
     "no arrays": ({"arrays": None}, "no arrays"),
     "no metrics": ({"metrics": None}, "0 metric records"),
     "no weight": ({"metrics": MetricRecord({"loss": 1.0})}, "num-examples is nan"),
     "weight": ({"metrics": MetricRecord({"num-examples": np.nan})}, "num-examples is nan"),
+    "huge": ({"metrics": MetricRecord({"num-examples": 1e30})}, "num-examples is 1e+30"),
     "negative": ({"metrics": MetricRecord({"num-examples": -5})}, "num-examples is -5"),
 }
 

@@ -14,6 +14,9 @@ UNREACHABLE = (
 )
 """Errors that the server itself makes of a reply that will never come."""
 
+MOST_WEIGHT = 2.0**53
+"""Beyond it whole numbers are not exact; one user must not outweigh all others by a slip."""
+
 
 def shapes_of(arrays: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
     """Of all real-valued arrays by name; others (trees as bytes) may change their size."""
@@ -41,14 +44,22 @@ def flaw_of(content: Any, expected: Mapping[str, tuple[int, ...]], weight_key: s
         if len(records) != 1:
             return f"there are {len(records)} {kind} records, expected 1"
     weight = _number(metrics[0].get(weight_key))
-    return "" if 0 < weight < np.inf else f"{weight_key} is {weight}"
+    return "" if 0 < weight <= MOST_WEIGHT else f"{weight_key} is {weight}"
 
 
 def _flaw_in(record: Any, expected: Mapping[str, tuple[int, ...]]) -> str:
     for name, array in record.items():
-        if name in expected and tuple(array.shape) != expected[name]:
-            return f"{name} has shape {tuple(array.shape)}, expected {expected[name]}"
-        if not _is_finite(array):
+        if array.stype != SType.NUMPY:
+            continue  # only those who wrote it can read it
+        try:
+            values = array.numpy()
+        except Exception as error:  # whatever somebody else's bytes provoke
+            return f"{name} cannot be read: {error}"
+        if values.shape != expected.get(name, values.shape):
+            return f"{name} has shape {values.shape}, expected {expected[name]}"
+        if values.dtype.kind not in "biufc":
+            return f"{name} holds {values.dtype}, expected numbers"
+        if not np.isfinite(values).all():
             return f"{name} holds nan or infinity"
     missing = expected.keys() - record.keys()
     return f"{min(missing)} is missing" if missing else ""
@@ -64,13 +75,3 @@ def numbers_in(content: Any, keys: Sequence[str]) -> list[float]:
 
 def _number(value: Any) -> float:
     return float(value) if isinstance(value, (int, float)) else np.nan
-
-
-def _is_finite(array: Any) -> bool:
-    if array.stype != SType.NUMPY:
-        return True  # only those who wrote it can read it
-    try:
-        values = array.numpy()
-    except ValueError:
-        return False
-    return values.dtype.kind not in "fc" or bool(np.isfinite(values).all())
