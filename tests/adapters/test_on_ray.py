@@ -198,3 +198,30 @@ def test_a_comparison_goes_on_when_the_node_of_a_member_is_lost(nodes, cluster, 
         assert tables[0].num_rows == 400
         assert sha256_of(tables[0]) == sha256_of(tables[1])
     assert json.loads(here.out)["policies"].keys() == json.loads(there.out)["policies"].keys()
+
+
+WHERE = """
+from pathlib import Path
+from fedroam.scheduling.policies import POLICIES
+def where():
+    title = Path("/proc/self/cmdline").read_text()
+    Path({folder!r}, "played-by", title.strip("\\0")[:5]).touch()
+    return POLICIES["dagsa"]()
+"""
+
+
+def test_a_sweep_on_the_cluster_writes_the_tables_of_one_here(nodes, fedroam, tmp_path):
+    """Byte by byte, with the hash of every member's rounds in them; and Ray's workers play it."""
+    (tmp_path / "played-by").mkdir()
+    (tmp_path / "told.py").write_text(WHERE.format(folder=str(tmp_path)))
+    (tmp_path / "c.toml").write_text(CONFIG)
+    asked = ("sweep", "c.toml", "--over", "speed_m_s=1,20", "-p", "told:where", "--seeds", 1)
+    asked += ("--set", "rounds=4")
+    there = fedroam(*asked, "--engine", "ray", "--address", nodes.address, "--out", "there")
+    played_by = {file.name for file in (tmp_path / "played-by").iterdir()}
+    here = fedroam(*asked, "--workers", 1, "--out", "here")
+    assert (there.code, here.code) == (0, 0), there.err
+    assert "ray::" in played_by
+    tables = {at: (tmp_path / at / "sweep.csv").read_bytes() for at in ("here", "there")}
+    assert tables["here"].count(b"\n") == 3
+    assert tables["here"] == tables["there"]
