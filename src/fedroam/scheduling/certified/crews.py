@@ -8,17 +8,17 @@ worth something, and the best crew of a station is a knapsack. Any worths >= 0 m
 
     Σ worth of the cheapest lawful choice of users > Σ_stations worth of the best crew
 
-says that no packing exists. Where they prove nothing, arcs are fixed one by one in a tree
-(branch and price).
+says that no packing exists. Where they prove nothing, a tree (branch and price) decides how many
+users stations have, where that is a dozen or so, and then arcs one by one.
 """
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fedroam.arrays import Bools, Floats, Ints
-from fedroam.scheduling.certified.knapsack import affordable_arcs, best_crews
+from fedroam.scheduling.certified.knapsack import MANY, affordable_arcs, best_crews
 from fedroam.scheduling.certified.linear import Crews
 
 PROVEN = 1e-9
@@ -27,6 +27,7 @@ PROVEN = 1e-9
 _PULL = 0.6
 _DUST = 1e-9
 _WHOLE = 1e-6
+_CLEARLY = 0.02
 _KNAPSACK_STEPS = 1_000_000
 
 
@@ -49,6 +50,8 @@ class _Node:
     part: Floats  # [S, U] inf where the arc is ruled out
     must: Bools  # [U]
     worth: Floats  # [U]
+    least: Ints  # [S] members of a crew
+    most: Ints  # [S]
 
     def asked(self, worth: Floats, n: int) -> float:
         """The worth of the cheapest lawful choice of users; inf where there is none."""
@@ -94,7 +97,15 @@ def pack_crews(
     part = np.full((packing.n_stations, packing.must.size), np.inf)
     part[packing.station, packing.user] = packing.part
     crews = Crews(packing.n_stations, packing.must.size, packing.n_selected)
-    stack = [_Node(part, packing.must, np.where(np.isfinite(worth), worth, 0.0))]
+    stack = [
+        _Node(
+            part=part,
+            must=packing.must,
+            worth=np.where(np.isfinite(worth), worth, 0.0),
+            least=np.zeros(packing.n_stations, np.int64),
+            most=np.full(packing.n_stations, packing.must.size),
+        )
+    ]
     n_nodes = 0
     try:
         while stack:
@@ -102,12 +113,12 @@ def pack_crews(
             n_nodes += 1
             if use is None:
                 continue
-            station, user = _split_arc(use)
-            if station < 0:
+            children = _by_number(node, use) or _by_arc(node, use)
+            if not children:
                 return _arcs_of(packing, use)
             if n_nodes >= most_nodes:
                 return None
-            stack += _children(node, station, user)
+            stack += children
     except _Undecided:
         return None
     return np.empty(0, np.int64)
@@ -135,7 +146,7 @@ def _priced(crews: Crews, node: _Node, n: int, end_s: float) -> tuple[_Proof, Fl
     Crews are sought for worths between those of the crews at hand and the best so far: that takes
     fewer steps than going from one extreme to the other.
     """
-    crews.restrict(node.able, node.must)
+    crews.restrict(node.able, node.must, node.least, node.most)
     best, pull = _proof(node, node.worth, np.zeros(len(node.part)), n)[0], _PULL
     while best.asked <= 1.0 + PROVEN:
         answer = crews.solve()
@@ -163,7 +174,7 @@ def _priced(crews: Crews, node: _Node, n: int, end_s: float) -> tuple[_Proof, Fl
 
 def _proof(node: _Node, worth: Floats, floor: Floats, n: int) -> tuple[_Proof, Bools]:
     """What these worths say, and for each station a crew worth more than ``floor [S]`` if any."""
-    at_most, members = best_crews(node.part, worth, floor, _KNAPSACK_STEPS)
+    at_most, members = best_crews(node.part, worth, floor, node.least, node.most, _KNAPSACK_STEPS)
     total = max(float(at_most.sum()), 1e-300)
     return _Proof(worth / total, at_most / total, node.asked(worth, n) / total), members
 
@@ -171,7 +182,7 @@ def _proof(node: _Node, worth: Floats, floor: Floats, n: int) -> tuple[_Proof, B
 def _fixed(node: _Node, proof: _Proof, n: int) -> _Node:
     """The node without arcs and choices of users that would cost more than there is to spend."""
     worth, slack = proof.worth, 1.0 - proof.asked + _DUST
-    able = affordable_arcs(node.part, worth, proof.at_most, slack)
+    able = affordable_arcs(node.part, worth, node.least, node.most, proof.at_most, slack)
     must = node.must.copy()
     n_optional = n - int(np.count_nonzero(must))
     may = node.able.any(axis=0) & ~must
@@ -184,20 +195,37 @@ def _fixed(node: _Node, proof: _Proof, n: int) -> _Node:
         able[:, may & (worth > last + slack)] = False
     else:
         must |= may
-    return _Node(np.where(able, node.part, np.inf), must, worth)
+    return replace(node, part=np.where(able, node.part, np.inf), must=must, worth=worth)
 
 
-def _split_arc(use: Floats) -> tuple[int, int]:
-    """The arc to decide next, that farthest from 0 and 1; station -1 where all are whole."""
+def _by_number(node: _Node, use: Floats) -> list[_Node]:
+    """
+    Fewer or more users at the station whose number of them is the least whole one.
+
+    Users near a station need much alike: where they are many, it is their number that a deadline
+    changes, and single arcs say little about it. Empty where they are few, or all numbers whole.
+    """
+    number = use.sum(axis=1)
+    if number.mean() < MANY:
+        return []
+    below = np.floor(number)
+    fraction = np.minimum(number - below, below + 1 - number)
+    fraction[(below < node.least) | (below >= node.most)] = 0.0
+    s = int(fraction.argmax())
+    if fraction[s] <= _CLEARLY:
+        return []
+    least, most = node.least.copy(), node.most.copy()
+    least[s], most[s] = below[s] + 1, below[s]
+    fewer, more = replace(node, most=most), replace(node, least=least)
+    return [more, fewer] if number[s] - below[s] < 0.5 else [fewer, more]
+
+
+def _by_arc(node: _Node, use: Floats) -> list[_Node]:
+    """Without the arc that is farthest from 0 and 1, and with no other of its user; or empty."""
     fraction = np.minimum(use, 1.0 - use)
-    at = int(fraction.argmax())
-    if fraction.flat[at] <= _WHOLE:
-        return -1, -1
-    return at // use.shape[1], at % use.shape[1]
-
-
-def _children(node: _Node, station: int, user: int) -> list[_Node]:
-    """Without the arc, and with no other arc of its user."""
+    station, user = np.unravel_index(int(fraction.argmax()), use.shape)
+    if fraction[station, user] <= _WHOLE:
+        return []
     without = node.part.copy()
     without[station, user] = np.inf
     only = node.part.copy()
@@ -205,7 +233,7 @@ def _children(node: _Node, station: int, user: int) -> list[_Node]:
     only[station, user] = node.part[station, user]
     must = node.must.copy()
     must[user] = True
-    return [_Node(without, node.must, node.worth), _Node(only, must, node.worth)]
+    return [replace(node, part=without), replace(node, part=only, must=must)]
 
 
 def _arcs_of(packing: Packing, use: Floats) -> Ints | None:

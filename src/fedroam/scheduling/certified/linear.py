@@ -8,7 +8,7 @@ from fedroam.arrays import Bools, Floats, Ints
 from fedroam.errors import ConfigError
 
 _TOO_MANY = 100.0
-"""Far more than a user can be worth, in crews."""
+"""What a crew too many costs: far more than a user can be worth, in crews."""
 
 
 class Crews:
@@ -16,15 +16,15 @@ class Crews:
     The fractional problem over crews, sets of users of which each fits its station.
 
     Serve everyone who must be served, and enough users in all, with as few crews as possible; more
-    than one a station costs ``_TOO_MANY`` each. Columns are the crews too many of each station, how
-    much of each user is served, and the crews; rows are the users, the number of users, and the
-    stations.
+    than one a station cost dearly. Columns are the crews too many of each station, how much of each
+    user is served, and the crews; rows are the users, the number of users, and the stations.
     """
 
     def __init__(self, n_stations: int, n_users: int, n_selected: int) -> None:
         self._n_users, self._n_stations = n_users, n_stations
         self._station = np.zeros(0, np.int64)  # [C]
         self._members = np.zeros((0, n_users), bool)  # [C, U]
+        self._is_spare = np.zeros(0, bool)  # [C] not allowed, but there is an answer with them
         self._has_own = np.zeros((n_stations, n_users), bool)  # who has a crew of one
         self._highs = highs = _solver()
         stations = np.arange(n_stations, dtype=np.int32)
@@ -39,21 +39,28 @@ class Crews:
         for s in stations:
             highs.addRow(-np.inf, 1.0, 1, np.array([s]), np.array([-1.0]))
 
-    def restrict(self, able: Bools, must: Bools) -> None:
-        """Crews with a user not ``able [S, U]`` to be there are out; who ``must`` is served."""
+    def restrict(self, able: Bools, must: Bools, least: Ints, most: Ints) -> None:
+        """
+        Crews with a user not ``able [S, U]`` to be there are out, and those with fewer members
+        than ``least [S]`` or more than ``most [S]``; who ``must [U]`` is served.
+        """
         n = self._n_users
-        # Whoever can be served at all can be served alone: so there always is an answer.
+        # Whoever can be served at all can be served alone, if dearly: so there always is an answer.
         station = able.argmax(axis=0)
         lonely = np.flatnonzero(able[station, np.arange(n)] & ~self._has_own[station, np.arange(n)])
         self._has_own[station[lonely], lonely] = True
         self.add(station[lonely], np.eye(n, dtype=bool)[lonely])
-        most = (able.any(axis=0) | must).astype(float)
+        limits = (able.any(axis=0) | must).astype(float)
         users = self._n_stations + np.arange(n, dtype=np.int32)
-        self._highs.changeColsBounds(n, users, must.astype(float), most)
+        self._highs.changeColsBounds(n, users, must.astype(float), limits)
         out = (self._members & ~able[self._station]).any(axis=1)
+        size = self._members.sum(axis=1)
+        is_odd = (size < least[self._station]) | (size > most[self._station])
+        self._is_spare = is_odd & (size == 1)
         index = self._n_stations + n + np.arange(out.size, dtype=np.int32)
-        upper = np.where(out, 0.0, np.inf)
+        upper = np.where(out | (is_odd & ~self._is_spare), 0.0, np.inf)
         self._highs.changeColsBounds(out.size, index, np.zeros(out.size), upper)
+        self._highs.changeColsCost(out.size, index, np.where(self._is_spare, _TOO_MANY, 1.0))
 
     def add(self, station: Ints, members: Bools) -> None:
         """The crews ``members [C, U]`` of the stations ``[C]``."""
@@ -73,6 +80,7 @@ class Crews:
         )
         self._station = np.append(self._station, station)
         self._members = np.concatenate([self._members, members])
+        self._is_spare = np.append(self._is_spare, np.zeros(station.size, bool))
 
     def solve(self) -> tuple[float, Floats, Floats] | None:
         """
@@ -84,8 +92,9 @@ class Crews:
             return None
         solution = self._highs.getSolution()
         dual = np.asarray(solution.row_dual)
-        too_many = float(np.asarray(solution.col_value)[: self._n_stations].sum())
-        n = self._n_users
+        n, value = self._n_users, np.asarray(solution.col_value)
+        too_many = float(value[: self._n_stations].sum())
+        too_many += float(value[self._n_stations + n :][self._is_spare].sum())
         return too_many, np.maximum(dual[:n], 0.0), np.maximum(-dual[n + 1 :], 0.0) + 1.0
 
     def use(self) -> Floats:
