@@ -5,20 +5,22 @@ Schedules with a proof, measured: optimum, gap and time from 50 to 1,000,000 use
     python benchmarks/certified.py --quick    a small share of each, about a minute
     python benchmarks/certified.py --only paper large
 
-Prints a table and writes ``benchmarks/out/certified.json``. The very large problems run in a
-process each, so that the peak memory is theirs.
+Prints tables and writes ``certified_paper.json``, ``certified_large.json``, ... The very large
+problems run in a process each, so that the peak memory is theirs.
 """
 
 import argparse
 import json
-import platform
 import resource
 import subprocess
 import sys
 import time
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import side_by_side
 from scipy.spatial import cKDTree
 
 from fedroam.mobility import RandomDirection
@@ -27,9 +29,16 @@ from fedroam.scheduling.policies.certified import Certified
 from fedroam.scheduling.policies.dagsa import Dagsa
 from fedroam.scheduling.problem import Problem, dense
 from fedroam.simulation.rounds import Simulation
-from fedroam.simulation.scenario import Fairness, Scenario, World
+from fedroam.simulation.scenario import Scenario, World
 
-OUT = Path(__file__).parent / "out" / "certified.json"
+
+@dataclass(frozen=True)
+class Measured:
+    """A table for people, and the figures behind it."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    figures: Any
 
 
 def efficiencies(rng, distance_km):
@@ -88,75 +97,124 @@ def with_cpu(solve, *args, **kwargs):
 
 def bench_paper(quick):
     """50 x 8: certified against the proven optimum."""
-    n = 20 if quick else 200
-    solve_exact(small_family(0), seeded())
-    certified_cpu_s, exact_cpu_s = [], []
-    above, certified_s, exact_s, optimal, gaps, worst = [], [], [], 0, [], 0.0
-    for i in range(n):
-        problem = small_family(i)
+    problems = [small_family(i) for i in range(20 if quick else 200)]
+    solve_certified(problems[0], seeded())
+    solve_exact(problems[0], seeded())
+    figures = []
+    for problem in problems:
         found, cpu_s = with_cpu(solve_certified, problem, seeded())
         best, best_cpu_s = with_cpu(solve_exact, problem, seeded(), time_limit_s=20)
-        certified_cpu_s.append(cpu_s)
-        exact_cpu_s.append(best_cpu_s)
-        above.append(found.round_s / best.round_s - 1)
-        gaps.append(found.gap)
-        certified_s.append(found.wall_s)
-        exact_s.append(best.wall_s)
-        worst = max(worst, best.gap)
-        optimal += best.outcome.value == "optimal"
-    return {
-        "problems": n,
-        "certified_above_optimum_median": np.median(above),
-        "certified_above_optimum_p90": np.quantile(above, 0.9),
-        "certified_above_optimum_max": max(above),
-        "certified_optimal": int(np.sum(np.array(above) < 1e-5)),
-        "certified_s_median": np.median(certified_s),
-        "certified_s_p95": np.quantile(certified_s, 0.95),
-        "certified_cpu_s_median": np.median(certified_cpu_s),
-        "gap_to_prices_median": np.median(gaps),
-        "exact_optimal_in_20_s": optimal,
-        "exact_worst_gap": worst,
-        "exact_s_median": np.median(exact_s),
-        "exact_s_max": max(exact_s),
-        "exact_cpu_s_median": np.median(exact_cpu_s),
-    }
+        figures.append(
+            {
+                "above_best": found.round_s / best.round_s - 1,
+                "gap_to_prices": found.gap,
+                "certified_s": found.wall_s,
+                "certified_cpu_s": cpu_s,
+                "exact_s": best.wall_s,
+                "exact_cpu_s": best_cpu_s,
+                "exact_gap": best.gap,
+                "exact_outcome": best.outcome.value,
+            }
+        )
+    column = {name: np.array([row[name] for row in figures]) for name in figures[0]}
+    above, n_proven = column["above_best"], int(np.sum(column["exact_outcome"] == "optimal"))
+    rows = [
+        (
+            "`certified`",
+            f"{percent(np.median(above))} above the optimum in the median, nine in ten within "
+            f"{percent(np.quantile(above, 0.9))}, worst {percent(above.max())}; "
+            f"{int(np.sum(above < 1e-5))} of {above.size} optimal",
+            seconds(np.median(column["certified_s"])),
+            seconds(np.quantile(column["certified_s"], 0.95)),
+            seconds(np.median(column["certified_cpu_s"])),
+            "0.5 % in the median, 2 % at worst, <= 50 ms median",
+        ),
+        (
+            "`exact`",
+            f"{n_proven} of {above.size} proven; worst gap left "
+            f"{percent(column['exact_gap'].max())}",
+            seconds(np.median(column["exact_s"])),
+            seconds(np.quantile(column["exact_s"], 0.95)),
+            seconds(np.median(column["exact_cpu_s"])),
+            "all proven, <= 0.3 s median",
+        ),
+    ]
+    header = ("50 x 8", "found", "median", "95th percentile", "median, processor", "target")
+    return Measured(header, rows, figures)
 
 
 def bench_medium(quick):
     """500 x 20: certified gap, and what exact proves in 30 s."""
-    rows = []
-    for seed in range(1 if quick else 3):
+    figures, rows = [], []
+    for seed in range(1 if quick else 8):
         problem = paper_like(500, 20, seed)
         solve_certified(problem, seeded(), effort=0)
         found, cpu_s = with_cpu(solve_certified, problem, seeded())
-        row = {"seed": seed, "certified_gap": found.gap, "certified_s": found.wall_s}
-        row["certified_cpu_s"] = cpu_s
-        best = solve_exact(problem, seeded(), effort=4, time_limit_s=5 if quick else 30)
-        row |= {"exact_gap": best.gap, "exact_s": best.wall_s, "exact_s_round": best.round_s}
-        rows.append(row)
-    return rows
+        best, best_cpu_s = with_cpu(
+            solve_exact, problem, seeded(), effort=100, time_limit_s=5 if quick else 30
+        )
+        figures.append(
+            {
+                "seed": seed,
+                "certified_gap": found.gap,
+                "certified_above_exact": found.round_s / best.round_s - 1,
+                "certified_s": found.wall_s,
+                "certified_cpu_s": cpu_s,
+                "exact_gap": best.gap,
+                "exact_s": best.wall_s,
+                "exact_cpu_s": best_cpu_s,
+            }
+        )
+        rows.append(
+            (
+                f"seed {seed}",
+                percent(found.gap),
+                f"{seconds(found.wall_s)} ({seconds(cpu_s)})",
+                percent(found.round_s / best.round_s - 1),
+                percent(best.gap),
+                f"{seconds(best.wall_s)} ({seconds(best_cpu_s)})",
+            )
+        )
+    header = (
+        "500 x 20",
+        "`certified`, gap to prices",
+        "time (processor)",
+        "above the best of `exact`",
+        "`exact`, gap left",
+        "time (processor)",
+    )
+    return Measured(header, rows, figures)
+
+
+TARGETS = {10_000: "0.3 % in 1 s, 0.1 % in 3 s", 100_000: "0.3 % in 1 s, 0.1 % in 3 s"}
 
 
 def bench_large(quick):
     """10^4 x 20 and 10^5 x 50, all links."""
-    rows = []
+    figures, rows = [], []
+    solve_certified(paper_like(2_000, 20, 0), seeded())
     for n_users, n_stations in ((10_000, 20), (100_000, 50))[: 1 if quick else 2]:
         for effort in (0.0, 1.0, 4.0):
+            solved = []
             for seed in range(3):
                 problem = paper_like(n_users, n_stations, seed)
                 found, cpu_s = with_cpu(solve_certified, problem, seeded(), effort=effort)
-                rows.append(
-                    {
-                        "users": n_users,
-                        "stations": n_stations,
-                        "effort": effort,
-                        "seed": seed,
-                        "gap": found.gap,
-                        "s": found.wall_s,
-                        "cpu_s": cpu_s,
-                    }
+                solved.append({"gap": found.gap, "s": found.wall_s, "cpu_s": cpu_s})
+            case = {"users": n_users, "stations": n_stations, "effort": effort}
+            figures.append(case | {"seeds": solved})
+            rows.append(
+                (
+                    f"{n_users:,} x {n_stations}",
+                    f"{effort:g}",
+                    f"{percent(min(x['gap'] for x in solved))} to "
+                    f"{percent(max(x['gap'] for x in solved))}",
+                    seconds(np.median([x["s"] for x in solved])),
+                    seconds(np.median([x["cpu_s"] for x in solved])),
+                    TARGETS[n_users],
                 )
-    return rows
+            )
+    header = ("all links", "effort", "gap, 3 seeds", "median", "processor", "target")
+    return Measured(header, rows, figures)
 
 
 def huge_dense(n_users, n_stations):
@@ -224,30 +282,60 @@ def one_huge(kind, n_users, n_stations, effort):
 
 def bench_huge(quick):
     """10^6 users: 100 stations with all links, and 10^4 with the 8 nearest."""
-    cases = (("dense", 10**6, 100), ("sparse", 10**6, 10**4))
+    cases = (
+        ("dense", 10**6, 100, "0.2 % in 10 s, <= 3 GB"),
+        ("sparse", 10**6, 10**4, "as small as can be in 30 s"),
+    )
     if quick:
-        cases = (("dense", 10**5, 100), ("sparse", 10**5, 10**3))
-    rows = []
-    for case in cases:
+        cases = (("dense", 10**5, 100, ""), ("sparse", 10**5, 10**3, ""))
+    figures, rows = [], []
+    for kind, n_users, n_stations, target in cases:
         for effort in (0.0, 1.0):
-            command = [sys.executable, __file__, "--one", *map(str, case), str(effort)]
+            case = (kind, str(n_users), str(n_stations), str(effort))
+            command = [sys.executable, __file__, "--one", *case]
             done = subprocess.run(command, check=True, capture_output=True, text=True)
-            rows.append(json.loads(done.stdout.splitlines()[-1]))
-    return rows
+            found = json.loads(done.stdout.splitlines()[-1])
+            figures.append(found)
+            rows.append(
+                (
+                    f"{n_users:,} x {n_stations:,}, "
+                    f"{'all links' if kind == 'dense' else '8 nearest'}",
+                    f"{effort:g}",
+                    percent(found["gap"]),
+                    seconds(found["s"]),
+                    seconds(found["cpu_s"]),
+                    f"{found['peak_gb']:.2f} GB",
+                    target,
+                )
+            )
+    header = ("links", "effort", "gap", "time", "processor", "peak memory", "target")
+    return Measured(header, rows, figures)
 
 
 def bench_dagsa(quick):
     """Mean round over the paper's scenario, beside DAGSA, each in its own run of one seed."""
-    rows = []
-    for bands in (0.0, 0.5):
+    figures, rows = [], []
+    for bands, target in ((0.0, ">= 10 %"), (0.5, ">= 20 %")):
         for seed in range(1 if quick else 3):
             scenario = Scenario(world=World(band_spread=bands), mobility=RandomDirection())
             row = {"band_spread": bands, "seed": seed}
             for name, policy in (("dagsa", Dagsa()), ("certified", Certified())):
                 row |= {f"{name}_{k}": v for k, v in _play(scenario, policy, seed, quick).items()}
             row["shorter"] = 1 - row["certified_mean_s"] / row["dagsa_mean_s"]
-            rows.append(row)
-    return rows
+            figures.append(row)
+            rows.append(
+                (
+                    "unequal" if bands else "equal",
+                    str(seed),
+                    f"{row['dagsa_mean_s']:.4f} s",
+                    f"{row['certified_mean_s']:.4f} s",
+                    percent(row["shorter"]),
+                    target,
+                    f"{row['certified_wall_ms']:.0f} ms",
+                )
+            )
+    header = ("bands", "seed", "DAGSA", "`certified`", "shorter by", "target", "one decision")
+    return Measured(header, rows, figures)
 
 
 def _play(scenario, policy, seed, quick):
@@ -262,42 +350,6 @@ def _play(scenario, policy, seed, quick):
         "least_part": part.min(),
         "wall_ms": 1e3 * np.median([r.policy_wall_s for r in rounds]),
     }
-
-
-def bench_fairness(quick):
-    """Latency against the worst quota deficit: hard set and virtual queues, several seeds."""
-    rows = []
-    rounds = 40 if quick else 60
-    for quota in (0.1, 0.3):
-        cases = [("none", 0.0, Certified(effort=0.3)), ("hard", quota, Certified(effort=0.3))]
-        cases += [
-            (
-                f"queues {weight}",
-                0.0,
-                Certified(effort=0.3, fairness="queues", quota=quota, weight=weight),
-            )
-            for weight in (20.0, 60.0, 200.0)
-        ]
-        for name, rho1, policy in cases:
-            means, worst, part = [], [], []
-            for seed in range(2 if quick else 4):
-                scenario = Scenario(fairness=Fairness(rho1=rho1))
-                simulation = Simulation(scenario, policy, seed=seed, payload_bit=698_880.0)
-                means.append(np.mean([r.length_s for r in simulation.rounds(rounds=rounds)]))
-                worst.append(float(max(0.0, quota * rounds - simulation.times_selected.min())))
-                part.append(simulation.times_selected.min() / rounds)
-            rows.append(
-                {
-                    "quota": quota,
-                    "fairness": name,
-                    "mean_s": np.mean(means),
-                    "mean_s_sd_over_seeds": np.std(means, ddof=1),
-                    "worst_deficit_rounds": np.max(worst),
-                    "mean_worst_deficit_rounds": np.mean(worst),
-                    "least_part": np.mean(part),
-                }
-            )
-    return rows
 
 
 def unrelated_machines(kind, n_jobs, n_machines, seed):
@@ -359,83 +411,97 @@ def milp_min_max(problem, time_limit_s):
 
 def bench_machines(quick):
     """Generalised assignment and R||Cmax in min-max form beside HiGHS at equal time."""
-    rows = []
-    shapes = ((100, 10), (200, 20)) if not quick else ((100, 10),)
-    for kind in ("c", "d", "e", "u", "corr"):
-        for n, m in shapes:
+    figures, rows = [], []
+    limit_s = 2.0 if quick else 10.0
+    for kind in KINDS:
+        for n, m in ((100, 10),) if quick else ((100, 10), (200, 20)):
             problem = unrelated_machines(kind, n, m, 0)
-            limit_s = 2.0 if quick else 10.0
-            ours = solve_certified(problem, seeded(), time_limit_s=limit_s)
             default = solve_certified(problem, seeded())
+            ours = solve_certified(problem, seeded(), time_limit_s=limit_s)
             exact = solve_exact(problem, seeded(), time_limit_s=limit_s)
-            theirs, their_bound = milp_min_max(problem, limit_s)
-            lower = max(ours.bound_s, exact.bound_s, their_bound)
-            rows.append(
+            theirs_s, their_bound_s = milp_min_max(problem, limit_s)
+            lower_s = max(ours.bound_s, exact.bound_s, their_bound_s)
+            found_s = (default.round_s, ours.round_s, exact.round_s, theirs_s)
+            above = [x / lower_s - 1 for x in found_s]
+            figures.append(
                 {
                     "kind": kind,
                     "jobs": n,
                     "machines": m,
                     "limit_s": limit_s,
-                    "default_above_best_bound": default.round_s / lower - 1,
                     "default_s": default.wall_s,
-                    "certified_above_best_bound": ours.round_s / lower - 1,
-                    "exact_above_best_bound": exact.round_s / lower - 1,
-                    "highs_above_best_bound": theirs / lower - 1,
                     "exact_s": exact.wall_s,
+                    "above_best_bound": dict(zip(CONTESTANTS, above, strict=True)),
+                    "bounds_below_best": {
+                        "prices": 1 - ours.bound_s / lower_s,
+                        "exact": 1 - exact.bound_s / lower_s,
+                        "highs": 1 - their_bound_s / lower_s,
+                    },
                 }
             )
-    return rows
+            rows.append((f"{KINDS[kind]}, {n} x {m}", *map(percent, above)))
+    header = (
+        "above the best bound",
+        "`certified`, default",
+        f"`certified`, {limit_s:g} s",
+        f"`exact`, {limit_s:g} s",
+        f"HiGHS, {limit_s:g} s",
+    )
+    return Measured(header, rows, figures)
 
 
-BENCHES = {
+KINDS = {
+    "c": "assignment c",
+    "d": "assignment d",
+    "e": "assignment e",
+    "u": "unrelated machines, U(1, 100)",
+    "corr": "unrelated machines, correlated by job",
+}
+CONTESTANTS = ("default", "certified", "exact", "highs")
+
+BENCHES: dict[str, Callable[[bool], Measured]] = {
     "paper": bench_paper,
     "medium": bench_medium,
     "large": bench_large,
     "huge": bench_huge,
     "dagsa": bench_dagsa,
-    "fairness": bench_fairness,
     "machines": bench_machines,
 }
 
 
-def show(name, result):
-    print(f"\n{name}: {BENCHES[name].__doc__}")
-    rows = result if isinstance(result, list) else [result]
-    if len(rows) == 1:
-        for key, value in rows[0].items():
-            print(f"  {key:36} {_text(value)}")
-        return
-    keys = list(rows[0])
-    table = [keys] + [[_text(row[key]) for key in keys] for row in rows]
-    widths = [max(len(line[i]) for line in table) for i in range(len(keys))]
-    for line in table:
-        print("  " + "  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True)))
+def percent(part):
+    """Two digits that count; what is below a millionth is none."""
+    if abs(part) < 1e-6:
+        return "0 %"
+    return f"{100 * part:.2g} %" if part < 0.1 else f"{100 * part:.0f} %"
 
 
-def _text(value):
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+def seconds(s):
+    return f"{1e3 * s:.0f} ms" if s < 0.1 else f"{s:.2f} s" if s < 10 else f"{s:.1f} s"
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", nargs="+", choices=BENCHES, default=list(BENCHES))
     parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if args.one:
-        kind, n_users, n_stations, effort = args.one
+    given = parser.parse_args()
+    if given.one:
+        kind, n_users, n_stations, effort = given.one
         print(json.dumps(one_huge(kind, int(n_users), int(n_stations), float(effort))))
         return
-    OUT.parent.mkdir(exist_ok=True)
-    for name in args.only:
-        before_s = time.perf_counter()
-        result = BENCHES[name](args.quick)
-        show(name, result)
-        # Read anew: another process may have written its own rows meanwhile.
-        results = json.loads(OUT.read_text()) if OUT.exists() else {}
-        results["machine"] = {"python": platform.python_version(), "processor": platform.machine()}
-        results[name] = {"quick": args.quick, "s": time.perf_counter() - before_s, "rows": result}
-        OUT.write_text(json.dumps(results, indent=1, default=float) + "\n")
+    for name in given.only:
+        before = side_by_side.machine()
+        found = BENCHES[name](given.quick)
+        print(f"\n{name}: {BENCHES[name].__doc__}")
+        side_by_side.report_table(
+            f"certified_{name}",
+            found.header,
+            found.rows,
+            before=before,
+            extra={"figures": found.figures},
+            is_kept=not given.quick,
+        )
 
 
 if __name__ == "__main__":

@@ -89,17 +89,42 @@ def report(
             f"{r.what:38} {r.contestant:30} {r.median_ms:8.3f} ms {r.best_ms:8.3f} ms {r.n:5d} "
             f"{r.median_ms / base:7.1f}x  {r.target}{'  ' + r.note if r.note else ''}"
         )
+    found = {"rows": [asdict(r) for r in rows], **(extra or {})}
+    _write(name, found, before=before, is_kept=is_kept)
+
+
+def report_table(
+    name: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    before: Mapping[str, object],
+    extra: Mapping[str, object],
+    is_kept: bool = True,
+) -> None:
+    """The same for what is told in words rather than in times: cells as they shall be read."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    for cells in (header, *rows):
+        print("  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)))
+    table = {"header": header, "rows": rows}
+    _write(name, {"table": table, **extra}, before=before, is_kept=is_kept)
+
+
+def _write(
+    name: str, found: Mapping[str, object], *, before: Mapping[str, object], is_kept: bool
+) -> None:
     result = {
         "benchmark": name,
         "command": " ".join(
             ["python", *(os.path.relpath(a) if i == 0 else a for i, a in enumerate(sys.argv))]
         ),
         "machine": machine() | {"load_1min_before": before["load_1min"]},
-        "versions": versions(("fedroam", "numpy", "scipy", "numba", "pyarrow", "torch", "flwr")),
-        "rows": [asdict(r) for r in rows],
-        **(extra or {}),
+        "versions": versions(
+            ("fedroam", "numpy", "scipy", "numba", "highspy", "pyarrow", "torch", "flwr")
+        ),
+        **found,
     }
-    text = json.dumps(result, indent=2) + "\n"
+    text = json.dumps(result, indent=2, default=float) + "\n"
     for folder in (OUT, KEPT) if is_kept else (OUT,):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.json").write_text(text)
