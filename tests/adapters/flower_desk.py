@@ -45,8 +45,8 @@ class Node:
 
     name: object
     app: object = None
-    delay_s: float = 0.0
-    is_silent: bool = False  # takes messages and never answers
+    delay_s: float = 0.0  # until its update comes in
+    is_silent: bool = False  # what it is sent meanwhile is lost
     is_connected: bool = True
     leaves_at: int = 0  # the round in which it is lost while it trains
     trained: list[int] = field(default_factory=list)  # rounds that it was asked to train in
@@ -69,7 +69,7 @@ class Node:
 
 
 class Desk(Grid):
-    """Replies come in ``delay_s`` after they were asked for, whenever somebody looks."""
+    """Replies come in when they are due and somebody looks."""
 
     def __init__(self, nodes) -> None:
         self._ids = itertools.count(random.SystemRandom().randrange(1 << 20, 1 << 60), 7919)
@@ -111,12 +111,14 @@ class Desk(Grid):
             self._n_sent += 1
             message.metadata.__dict__["_message_id"] = f"m{self._n_sent}"
             node = self.nodes[message.metadata.dst_node_id]
-            if message.metadata.message_type == "train":
+            is_training = message.metadata.message_type == "train"
+            if is_training:
                 node.trained.append(int(message.content["config"]["server-round"]))
                 node.is_connected = node.trained[-1] != node.leaves_at
                 if "fedroam.order" in message.content:
                     node.orders.append(dict(message.content["fedroam.order"]))
-            self._messages[f"m{self._n_sent}"] = message, time.monotonic() + node.delay_s
+            wait_s = np.inf if node.is_silent else node.delay_s if is_training else 0.0
+            self._messages[f"m{self._n_sent}"] = message, time.monotonic() + wait_s
             ids.append(f"m{self._n_sent}")
         return ids
 
@@ -129,7 +131,7 @@ class Desk(Grid):
             if not node.is_connected:
                 lost = Error(ErrorCode.NODE_UNAVAILABLE, "Node unavailable")
                 found.append(Message(lost, reply_to=message))
-            elif not node.is_silent and time.monotonic() >= due_s:
+            elif time.monotonic() >= due_s:
                 found.append(node.answer(message.metadata.dst_node_id, message))
         for reply in found:
             del self._messages[reply.metadata.reply_to_message_id]

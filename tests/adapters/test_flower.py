@@ -61,7 +61,7 @@ def everybody(users: int) -> Scenario:
 
 def quick(seconds: float = 0.4) -> Deadline:
     """Closes every round of a simulated world after so long."""
-    return Deadline(simulated_s=seconds)
+    return Deadline(simulated_s=seconds, evaluate_s=60)
 
 
 def play(nodes, world, folder, *, rounds=3, wrapped=None, policy="dagsa", **options):
@@ -190,7 +190,7 @@ class TestWaiting:
         nodes = [Node(0), Node(1)]
 
         def hush(server_round, arrays):
-            nodes[1].is_silent = 1 <= server_round < 5
+            nodes[1].is_silent = server_round == 1
 
         strategy = Scheduled(
             fedavg(), world=everybody(2), deadline=quick(0.3), record=tmp_path / "r"
@@ -198,9 +198,8 @@ class TestWaiting:
         desk = Desk(nodes)
         strategy.start(desk, weights(), num_rounds=8, evaluate_fn=hush)
         rows = read_rounds(tmp_path / "r").to_pylist()
-        assert [row["missing"] for row in rows[:5]] == [[], [1], [], [], []]
-        assert all(row["used"] == [0] for row in rows[1:5])
-        assert rows[-1]["used"] == [0, 1]
+        assert [row["missing"] for row in rows] == [[], [1], *[[]] * 6]
+        assert nodes[1].trained == [1, 2, 5, 6, 7, 8]
 
     def test_a_node_that_is_started_anew_is_the_same_user(self, tmp_path):
         """By its name: its old id is gone, the new one was never seen."""
@@ -473,6 +472,26 @@ class TestMeasuring:
         assert rows[2]["selected"] == rows[3]["selected"] == [0, 1, 2]
         assert rows[3]["waited_s"] < rows[1]["waited_s"]
 
+    def test_an_update_that_came_too_late_is_measured_all_the_same(self, tmp_path):
+        """Who is slower than the deadline would otherwise never be known to be."""
+        nodes = [Node(0), Node(1)]
+        desk = Desk(nodes)
+
+        def slow_down(server_round, arrays):
+            nodes[1].delay_s = 1.5 if server_round == 0 else 0.0
+            if server_round == 2:
+                desk.wait_for_late_ones()
+
+        world = Measured(fairness=Fairness(rho2=1.0))
+        deadline = Deadline(unmeasured_s=0.3, floor_s=60.0)
+        strategy = Scheduled(fedavg(), world=world, deadline=deadline, record=tmp_path / "r")
+        strategy.start(desk, weights(), num_rounds=3, evaluate_fn=slow_down)
+        rows = read_rounds(tmp_path / "r").to_pylist()
+        assert [row["missing"] for row in rows] == [[1], [], []]
+        assert rows[2]["late"] == [1]
+        assert rows[2]["selected"] == [0, 1]
+        assert rows[2]["deadline_s"] == 60.0  # that of users who have been measured
+
     def test_orders_say_what_each_user_was_given(self, tmp_path):
         """Round, station, bandwidth and deadline."""
         nodes = [Node(0), Node(1)]
@@ -503,9 +522,9 @@ class TestMeasuring:
     def test_measured_uploads_are_predicted_to_take_as_long_again(self):
         """Seconds, bits and band of the last upload: the same band takes the same time."""
         world = MeasuredWorld(Measured(smoothing=1.0), 0, 4e6)
-        world.hear(0, Report(compute_s=2.0, upload_s=5.0, upload_bit=1e6, bandwidth_hz=2e5))
+        world.hear(0, Report(compute_s=2.0, upload_s=2.5, upload_bit=1e6, bandwidth_hz=2e5))
         view = world.look(0, 1)
-        assert 1e6 / (2e5 * view.links.efficiency[0]) == pytest.approx(5.0)
+        assert 1e6 / (2e5 * view.links.efficiency[0]) == pytest.approx(2.5)
         assert view.compute_s[0] == 2.0
         assert world.is_measured(np.array([0]))
 
