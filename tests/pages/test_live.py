@@ -16,6 +16,17 @@ from fedroam.errors import ConfigError
 from fedroam.pages.live import LiveServer
 from looking import table_of, unfinished
 
+BOUND = """() => {
+    const canvas = [...document.querySelectorAll("#shared canvas")].at(-1);
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    let green = 0;
+    for (let i = 0; i < data.length; i += 4) {
+        if (data[i + 1] > data[i] + 40 && data[i + 1] > data[i + 2] + 20) green++;
+    }
+    return green;
+}"""
+"""How many dots of the bound, which alone is green, the picture of the round lengths has."""
+
 
 @pytest.fixture
 def follow():
@@ -80,6 +91,8 @@ def test_a_run_that_has_not_begun_is_waited_for(look, follow, learns, tmp_path):
         seen.until(lambda: seen.page.locator(".map .note").count() == 0)
         seen.at(0.999)
         assert float(seen.fact("length")) == table_of(learns)[5]["length_s"]
+        assert float(seen.fact("bound")) == table_of(learns)[5]["bound_s"]
+        assert seen.page.evaluate(BOUND) > 20
 
 
 def test_it_listens_on_this_machine_only_under_a_secret_name(follow, learns):

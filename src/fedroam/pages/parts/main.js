@@ -103,9 +103,10 @@ class App {
         top: best > 0.5 ? 1 : undefined,
       });
     }
-    const isBounded = this.runs.some((run) => run.hasBounds);
-    add("Round lengths", isBounded ? "dotted: the bound" : "over simulated seconds", {
-      valuesOf: (run) => run.a.length_s, boundsOf: isBounded ? (run) => run.a.bound_s : null,
+    // A run that has not begun may have bounds when it has.
+    const isBounded = this.runs.some((run) => run.hasBounds || run.isEmpty);
+    add("Round lengths", isBounded ? "dotted: the bound, where known" : "over simulated seconds", {
+      valuesOf: (run) => run.a.length_s, boundsOf: (run) => run.a.bound_s,
       tell: seconds, format: (x) => short(x), isStepped: true,
     });
     return curves;
