@@ -17,6 +17,7 @@ SCRIPTS = (
     "trainers.py",
     "learning.py",
     "certified.py",
+    "fairness.py",
     "pages.py",
     "shards.py",
     "gym.py",

@@ -9,10 +9,11 @@ shows only the rows whose first column begins so.
 
 import json
 import re
+from typing import Any
 
 from side_by_side import HERE, KEPT
 
-PAGES = [HERE.parent / "docs" / name for name in ("benchmarks.md", "scale.md")]
+PAGES = [HERE.parent / "docs" / name for name in ("benchmarks.md", "scale.md", "certified.md")]
 TABLE = re.compile(r"<!-- table (\w+)(?:: ([^>]*))? -->\n.*?<!-- end -->", re.S)
 
 
@@ -25,12 +26,30 @@ def rendered(name: str, only: str | None = None) -> str:
     """One table between its markers."""
     chosen = tuple(part.strip() for part in (only or "").split(";"))
     result = json.loads((KEPT / f"{name}.json").read_text())
+    lines = in_words(result["table"]) if "table" in result else in_times(result["rows"], chosen)
+    machine = result["machine"]
+    load = (
+        f"Load (1 min) before and after: {machine['load_1min_before']} and {machine['load_1min']}"
+    )
+    text = "\n".join([*lines, "", f"{load} on {machine['cores']} cores. `{result['command']}`"])
+    marker = f"{name}: {only}" if only else name
+    return f"<!-- table {marker} -->\n{text}\n<!-- end -->"
+
+
+def in_words(table: dict[str, Any]) -> list[str]:
+    """Cells as they are."""
+    cells = [table["header"], ["---"] * len(table["header"]), *table["rows"]]
+    return [f"| {' | '.join(row)} |" for row in cells]
+
+
+def in_times(rows: list[dict[str, Any]], chosen: tuple[str, ...]) -> list[str]:
+    """Contestants, each as a multiple of the first of its kind."""
     first: dict[str, float] = {}
     lines = [
         "| what | who | median | best | ratio | target | note |",
         "|---|---|---|---|---|---|---|",
     ]
-    for row in result["rows"]:
+    for row in rows:
         if not row["what"].startswith(chosen):
             continue
         ratio = row["median_ms"] / first.setdefault(row["what"], row["median_ms"])
@@ -44,13 +63,7 @@ def rendered(name: str, only: str | None = None) -> str:
             row["note"],
         )
         lines.append(f"| {' | '.join(cells)} |")
-    machine = result["machine"]
-    load = (
-        f"Load (1 min) before and after: {machine['load_1min_before']} and {machine['load_1min']}"
-    )
-    text = "\n".join([*lines, "", f"{load} on {machine['cores']} cores. `{result['command']}`"])
-    marker = f"{name}: {only}" if only else name
-    return f"<!-- table {marker} -->\n{text}\n<!-- end -->"
+    return lines
 
 
 def shown(ms: float) -> str:
