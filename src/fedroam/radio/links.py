@@ -8,13 +8,13 @@ Axes: ``U`` users, ``S`` stations, ``L`` links, those of user ``u`` being
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import KDTree
 
 from fedroam.arrays import Floats, Ints, Stations, freeze
 from fedroam.compiled import kernel
 from fedroam.errors import ContractError, blame
 from fedroam.radio.draws import LinkDraws
 from fedroam.radio.model import Radio
+from fedroam.radio.nearest import cells_of, nearest_stations
 
 BLOCK_LINKS = 1 << 15
 """Links are measured in blocks that stay in the processor's cache (and bound the memory)."""
@@ -38,7 +38,7 @@ class Reach:
     def __init__(self, station_m: Floats, nearest: int = 0) -> None:
         self.station_m = station_m
         self.width = nearest if 0 < nearest < len(station_m) else len(station_m)
-        self._tree = KDTree(station_m) if self.width < len(station_m) else None
+        self._cells = cells_of(station_m, nearest) if self.width < len(station_m) else None
         self._n_rows = max(1, BLOCK_LINKS // self.width)
         self._user = np.repeat(np.arange(self._n_rows), self.width)  # of the first block's links
         self._indptr = np.zeros(1, np.int64)
@@ -47,13 +47,12 @@ class Reach:
     def stations_of(self, user_m: Floats) -> Stations:
         """The stations of each user in ascending order, ``[U, width]``."""
         n_users = len(user_m)
-        if self._tree is None:
+        if self._cells is None:
             if len(self._everything) != n_users:
                 row = np.arange(self.width, dtype=np.int32)
                 self._everything = _kept(np.tile(row, (n_users, 1)))
             return self._everything
-        _, found = self._tree.query(user_m, k=self.width, workers=-1)
-        return _sorted_rows(found.reshape(n_users, self.width))  # type: ignore[no-any-return]
+        return nearest_stations(self._cells, user_m, self.width)
 
     def measure(self, radio: Radio, user_m: Floats, seed: int, round: int) -> Links:
         """Every link's efficiency in ``round``, for users at ``user_m [U, 2]``."""
@@ -122,17 +121,3 @@ def _distances(user_m, station_m, station, width):  # type: ignore[no-untyped-de
     for i in range(distance_m.size):  # a loop of its own: roots of several at a time
         distance_m[i] = np.sqrt(distance_m[i])
     return distance_m
-
-
-@kernel
-def _sorted_rows(found):  # type: ignore[no-untyped-def]
-    """Each row in ascending order (insertion sort: rows are short)."""
-    rows = np.empty(found.shape, np.int32)
-    for u in range(found.shape[0]):
-        for j in range(found.shape[1]):
-            station, i = found[u, j], j
-            while i > 0 and rows[u, i - 1] > station:
-                rows[u, i] = rows[u, i - 1]
-                i -= 1
-            rows[u, i] = station
-    return rows
