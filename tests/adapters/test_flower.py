@@ -528,6 +528,16 @@ class TestMeasuring:
         assert view.compute_s[0] == 2.0
         assert world.is_measured(np.array([0]))
 
+    def test_a_crowded_query_does_not_stay_in_the_predictions(self):
+        """An empty message does not take longer than an update took without its training."""
+        world = MeasuredWorld(Measured(fairness=Fairness(rho2=1.0)), 0, PAYLOAD_BIT)
+        planner = Planner(Dagsa(), world, Fairness(rho2=1.0), seed=0)
+        world.hear(0, Report(compute_s=1.0), trip_s=50.0)
+        plan = planner.plan(np.ones(1, bool))
+        assert plan.verdict.round_s > 50
+        planner.settle(plan, finish_s={0: 3.0}, waited_s=3.0, loss={}, samples={})
+        assert planner.plan(np.ones(1, bool)).verdict.round_s == pytest.approx(3.0, rel=0.01)
+
     @given(
         st.lists(
             st.dictionaries(
@@ -633,6 +643,21 @@ class TestReporting:
             [sys.executable, "-c", program], capture_output=True, text=True, check=True
         )
         assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_without_flower_the_cure_is_named():
+    """The extra is optional."""
+    program = (
+        "import sys; sys.modules['flwr'] = None\n"
+        "import fedroam.adapters.flower as ours\n"
+        "from fedroam.errors import ConfigError\n"
+        "try:\n    ours.Scheduled\n"
+        "except ConfigError as error:\n    print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "Flower is not installed: pip install 'fedroam[flower]'\n"
 
 
 class TestRoster:

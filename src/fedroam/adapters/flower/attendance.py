@@ -25,6 +25,9 @@ from fedroam.arrays import Bools
 PATIENCE = 3
 """After so many rounds without its answer a node is asked again who it is."""
 
+AT_ONCE = 500
+"""Queries in one request: a SuperLink refuses those that are too large."""
+
 
 @dataclass(frozen=True, eq=False)
 class Owed:
@@ -116,9 +119,10 @@ class Attendance:
 
     def _ask(self, grid: Any, nodes: Iterable[int]) -> None:
         messages = [Message(RecordDict(), node, QUERY) for node in nodes]
-        if not messages:
-            return
-        pushed = {sent for sent in grid.push_messages(messages) if sent}
+        pushed: set[str] = set()
+        for first in range(0, len(messages), AT_ONCE):
+            sent = grid.push_messages(messages[first : first + AT_ONCE])
+            pushed.update(name for name in sent if name)
         for message in messages:
             if message.metadata.message_id in pushed:
                 asked = message.metadata.dst_node_id, time.monotonic()
@@ -147,7 +151,10 @@ class Attendance:
         self, names: Mapping[int, str], reports: Mapping[int, tuple[Report, float | None]]
     ) -> None:
         self._owed = {sent: owed for sent, owed in self._owed.items() if owed.node not in names}
+        before = dict(self.roster.node_of)
         for node, user in self.roster.admit(names).items():
+            if user is not None and before.get(user, node) != node:
+                log(INFO, "fedroam: %r is another node from now on", names[node])
             if user is None:
                 self._refused.add(node)
                 log(WARNING, "fedroam: no room in this world for %r: left out", names[node])

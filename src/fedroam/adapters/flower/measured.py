@@ -132,6 +132,10 @@ class MeasuredWorld:
             self._granted[user] = float(schedule.bandwidth_hz[user])
             if user in self._uploads or not np.isfinite(self.compute_s[user]):
                 continue  # known better, or nothing can be told apart from training
+            # When everybody is asked at once the server is busy, and trips take longer than ever.
+            rest_s = max(seconds - self.compute_s[user], SHORTEST_S)
+            if self.trip_s[user] > rest_s:
+                self.trip_s[user] = rest_s
             busy_s = self.compute_s[user] + np.nan_to_num(self.trip_s[user])
             rate = problem.payload_bit[user] / max(seconds - busy_s, SHORTEST_S)
             used = rate / schedule.bandwidth_hz[user] / problem.efficiency[link[user]]
