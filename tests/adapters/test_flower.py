@@ -468,7 +468,8 @@ class TestMeasuring:
         assert rows[0]["deadline_s"] == np.inf
         for row in rows[1:]:
             assert row["deadline_s"] == max(0.1, 20.0 * row["predicted_s"])
-        assert rows[1]["predicted_s"] == pytest.approx(rows[0]["waited_s"], rel=0.5)
+        # As long as it took, or half as long: the slow half gets all of the band by now.
+        assert 0.45 < rows[1]["predicted_s"] / rows[0]["waited_s"] < 1.1
         assert rows[2]["selected"] == rows[3]["selected"] == [0, 1, 2]
         assert rows[3]["waited_s"] < rows[1]["waited_s"]
 
