@@ -135,7 +135,6 @@ def processor_s(pids: tuple[int, ...]) -> float:
 
 FLOWER_TARGETS = {("native", 1): 3.5, ("native", 10): 2.5, ("torch", 1): 1.7, ("torch", 10): 1.3}
 FIRST_TARGET = 10.0
-MANY, CHOSEN = 20, 10
 
 
 def flower(quick: bool) -> Iterator[Row]:
@@ -143,8 +142,8 @@ def flower(quick: bool) -> Iterator[Row]:
     repeats = 1 if quick else 2
     for epochs, rounds in ((1, 4 if quick else 10), (10, 3 if quick else 4)):
         contestants = {
-            f"fedroam, {name}": clocked("--fedroam", name, epochs, rounds) for name in TRAINERS
-        } | {"Flower, Ray": clocked("--flower", epochs, rounds)}
+            f"fedroam, {name}": clocked("fedroam_app.py", name, epochs, rounds) for name in TRAINERS
+        } | {"Flower, Ray": clocked("learning.py", "--flower", epochs, rounds)}
         found = side_by_side.alternate(contestants, repeats)
         flower_of = {key: medians(found["Flower, Ray"], key) for key in ("round", "first", "all")}
         for key, what, target in (
@@ -174,7 +173,7 @@ def cold(repeats: int) -> Iterator[Row]:
     times = []
     for _ in range(repeats):
         with tempfile.TemporaryDirectory() as folder:
-            times += clocked("--fedroam", "native", 1, 1, NUMBA_CACHE_DIR=folder)()[0]["first"]
+            times += clocked("fedroam_app.py", "native", 1, 1, NUMBA_CACHE_DIR=folder)()[0]["first"]
     yield side_by_side.row(what, "fedroam, native, nothing compiled", times)
 
 
@@ -182,9 +181,9 @@ def medians(runs: list[dict[str, list[float]]], key: str) -> float:
     return statistics.median(s for run in runs for s in run[key])
 
 
-def clocked(*arguments: object, **environment: str) -> Callable[[], list[dict]]:
+def clocked(app: str, *arguments: object, **environment: str) -> Callable[[], list[dict]]:
     """A program of its own that prints when its first round began and when each round ended."""
-    command = [sys.executable, __file__, *map(str, arguments)]
+    command = [sys.executable, str(Path(__file__).with_name(app)), *map(str, arguments)]
     quiet = {"FLWR_TELEMETRY_ENABLED": "0", "RAY_USAGE_STATS_ENABLED": "0"}
     alone = {"RAY_ADDRESS": "local"}  # not whatever cluster happens to run on this machine
 
@@ -199,7 +198,7 @@ def clocked(*arguments: object, **environment: str) -> Callable[[], list[dict]]:
             timeout=HANGS_S,
         )
         if done.returncode:
-            raise SystemExit(f"{arguments} failed:\n{done.stderr[-2000:]}")
+            raise SystemExit(f"{app} {arguments} failed:\n{done.stderr[-2000:]}")
         printed = [line for line in done.stdout.splitlines() if line.startswith("[")]  # not logged
         begin_s, *ends_s = json.loads(printed[-1])
         rounds = np.diff(ends_s)[1:].tolist()
@@ -207,23 +206,6 @@ def clocked(*arguments: object, **environment: str) -> Callable[[], list[dict]]:
         return [{"round": rounds, "first": [first], "all": [everything]}]
 
     return play
-
-
-def play_fedroam(trainer: str, epochs: int, rounds: int) -> list[float]:
-    settings = LearningSettings(
-        partition=Iid(),
-        trainer=trainer,
-        local=LocalTraining(epochs),
-        train_fraction=MANY * SAMPLES / 60_000,
-    )
-    clock_s = [time.perf_counter()]
-    with Federation(settings, users=MANY, workers=WORKERS) as federation:
-        assert (federation.samples_per_user == SAMPLES).all()
-        for round in range(rounds):
-            chosen = np.random.default_rng(round).choice(MANY, CHOSEN, replace=False)
-            federation.train(round, chosen)
-            clock_s.append(time.perf_counter())
-    return clock_s
 
 
 # Many users, the engine's own cost, memory
@@ -307,15 +289,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", nargs="+", choices=SECTIONS, default=[])
-    parser.add_argument("--fedroam", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--flower", nargs=2, type=int, help=argparse.SUPPRESS)
     parser.add_argument("--memory", nargs=3, type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.fedroam:
-        trainer, epochs, rounds = given.fedroam
-        print(json.dumps(play_fedroam(trainer, int(epochs), int(rounds))))
-    elif given.flower:
-        import flower_app
+    if given.flower:
+        import flower_app  # as a module: Ray's processes import it and keep what it caches
 
         print(json.dumps(flower_app.play(*given.flower)))
     elif given.memory:
