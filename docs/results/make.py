@@ -108,6 +108,25 @@ def one(profile: str, study: str, dataset: str) -> str:
     return markdown(header, rows)
 
 
+def lengths(profile: str, study: str, dataset: str) -> str:
+    """All policies of a comparison without learning, a row each."""
+    tables = comparison_of(profile, study, dataset)
+    if tables is None:
+        return NOTHING
+    header = ("policy", "round, s", "users", "users a second", "rounds that break rho1")
+    rows = [
+        (
+            shown(label),
+            spread(tables.values(label, "mean_round_s"), 3),
+            number(tables.values(label, "users_per_round").mean(), 3),
+            spread(tables.values(label, "users_per_s"), 1),
+            share(tables, label, "rounds_missing_rho1"),
+        )
+        for label in tables.labels
+    ]
+    return markdown(header, rows)
+
+
 def claims(profile: str, study: str) -> str:
     """By how many points DAGSA is more accurate within the same time, on every data set."""
     found = {d: t for d in SETS if (t := comparison_of(profile, study, d)) is not None}
@@ -328,7 +347,7 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 BLOCKS: dict[str, Callable[..., str]] = {
-    f.__name__: f for f in (one, claims, bands, swept, speeds, figure, computed)
+    f.__name__: f for f in (one, lengths, claims, bands, swept, speeds, figure, computed)
 }
 
 if __name__ == "__main__":
