@@ -16,6 +16,10 @@ settings.register_profile(
 )
 settings.load_profile("same")
 
+# Tests send Ctrl-C, to themselves and to others. A shell's background ignores it, and children
+# inherit that; a handler they do not.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 @dataclass(frozen=True)
 class Done:
