@@ -1,5 +1,6 @@
 """Flower: whom the strategy chooses, what it waits for, what it lets into the model."""
 
+import errno
 import logging
 import subprocess
 import sys
@@ -23,13 +24,14 @@ from fedroam.adapters.flower import (
     Scheduled,
     read_rounds,
     read_users,
+    record,
 )
 from fedroam.adapters.flower.measured import MeasuredWorld
 from fedroam.adapters.flower.planning import Planner
 from fedroam.adapters.flower.reporting import Report
 from fedroam.adapters.flower.roster import Roster
 from fedroam.adapters.flower.simulated import SimulatedWorld
-from fedroam.errors import ConfigError
+from fedroam.errors import ConfigError, StorageError
 
 FedAvg = flowers.FedAvg
 PAYLOAD_BIT = 8 * len(next(iter(weights().values())).data)
@@ -559,8 +561,8 @@ class TestMeasuring:
         known = Measured(band_hz=(1e6, 2e6), station_m=((0.0, 0.0), (900.0, 0.0)))
         world = MeasuredWorld(known, 0, PAYLOAD_BIT)
         planner = Planner(Dagsa(), world, Fairness(), seed=0)
-        for record in said:
-            world.hear(0, Report.read(record), trip_s=0.1)
+        for report in said:
+            world.hear(0, Report.read(report), trip_s=0.1)
             plan = planner.plan(np.ones(2, bool))
             assert 0 < plan.verdict.round_s < np.inf
             finish_s = dict.fromkeys(plan.schedule.chosen.tolist(), 0.5)
@@ -696,6 +698,30 @@ class TestRecord:
         with pytest.raises(ConfigError, match="holds the record of another run"):
             play([node], everybody(1), tmp_path / "r")
         assert node.trained == []
+
+    def test_a_folder_that_cannot_be_one_is_told_before_anything_is_sent(self, tmp_path):
+        """One line, which names it."""
+        (tmp_path / "r").write_text("mine")
+        node = Node(0)
+        with pytest.raises(ConfigError, match=r"the folder .*rounds cannot be made"):
+            play([node], everybody(1), tmp_path / "r")
+        assert node.trained == []
+        assert (tmp_path / "r").read_text() == "mine"
+
+    def test_a_full_disk_loses_no_round_that_was_written(self, tmp_path, monkeypatch):
+        """The error names the folder; what stood there stands there."""
+        written = record.write_table
+
+        def full(table, path):
+            if "round" in table.column_names and table["round"][0].as_py() >= 2:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            written(table, path)
+
+        monkeypatch.setattr(record, "write_table", full)
+        with pytest.raises(StorageError, match=r"/r: No space left .* so far are safe"):
+            play([Node(0)], everybody(1), tmp_path / "r", rounds=4)
+        assert read_rounds(tmp_path / "r")["round"].to_pylist() == [0, 1]
+        assert not list((tmp_path / "r").rglob("*.part"))
 
     def test_rounds_can_be_read_while_the_run_goes_on_and_after_it_broke_off(self, tmp_path):
         """Each is there as soon as it is over; nothing half written is left."""

@@ -159,12 +159,12 @@ def write_table(table: pa.Table, path: Path) -> None:
 
 def read_rounds(folder: Path) -> pa.Table:
     """The round table of a run, finished or not."""
-    return _read(folder, "rounds", ROUND_COLUMNS)
+    return read_table(folder, "rounds", ROUND_COLUMNS)
 
 
 def read_users(folder: Path) -> pa.Table:
     """The table of users of a run; empty where it was not recorded."""
-    return _read(folder, "users", USER_COLUMNS)
+    return read_table(folder, "users", USER_COLUMNS)
 
 
 def parts_of(folder: Path, name: str) -> list[Path]:
@@ -172,7 +172,8 @@ def parts_of(folder: Path, name: str) -> list[Path]:
     return sorted((folder / name).glob("*.parquet"))
 
 
-def _read(folder: Path, name: str, schema: pa.Schema) -> pa.Table:
+def read_table(folder: Path, name: str, schema: pa.Schema) -> pa.Table:
+    """A table of ``schema``, whole or in the parts that there are; empty where there is none."""
     whole = folder / f"{name}.parquet"
     try:
         if whole.exists():

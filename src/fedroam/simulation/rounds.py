@@ -142,16 +142,8 @@ class Simulation:
         The model is tested when that is due, and after the last round: the one that reaches
         ``rounds`` or ``time_s``.
         """
-        problem, when = self.pose(), f" in round {self.round}"
-        before_s = time.perf_counter()
-        schedule = ask(self.policy, problem, stream(self.seed, "policy", self.round), when)
-        policy_wall_s = time.perf_counter() - before_s
-        verdict = judge_answer(self.policy, problem, schedule, when)
-        if verdict.round_s == 0.0:
-            raise ContractError(
-                f"policy {name_of(self.policy)} chose nobody{when} and named no time to wait "
-                "(Schedule.if_empty_s)"
-            )
+        problem = self.pose()
+        schedule, verdict, policy_wall_s = decide(self.policy, problem, self.seed)
         end_s = self.now_s + verdict.round_s
         is_last = not _goes_on(self.round + 1, end_s, rounds, time_s)
         played = Round(
@@ -267,6 +259,27 @@ def moved(
     if not (place_m.min() >= 0.0 and place_m.max() <= world.area_m):
         raise ContractError(f"mobility {name} left the area [0, {world.area_m}] m")
     return motion
+
+
+def decide(
+    policy: Policy, problem: Problem, seed: int, *, takes_time: bool = True
+) -> tuple[Schedule, Verdict, float]:
+    """
+    A round's schedule, the verdict on it, and the real seconds that the policy took.
+
+    Where the round ``takes_time`` by the schedule alone, one that takes none is refused: the clock
+    would stand still.
+    """
+    when, before_s = f" in round {problem.round}", time.perf_counter()
+    schedule = ask(policy, problem, stream(seed, "policy", problem.round), when)
+    wall_s = time.perf_counter() - before_s
+    verdict = judge_answer(policy, problem, schedule, when)
+    if takes_time and verdict.round_s == 0.0:
+        raise ContractError(
+            f"policy {name_of(policy)} chose nobody{when} and named no time to wait "
+            "(Schedule.if_empty_s)"
+        )
+    return schedule, verdict, wall_s
 
 
 def ask(policy: Policy, problem: Problem, rng: np.random.Generator, when: str = "") -> Schedule:

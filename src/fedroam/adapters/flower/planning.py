@@ -5,7 +5,6 @@ Knows nothing of Flower. With everybody present in a simulated world it poses th
 ``Simulation`` under the same seed, bit for bit.
 """
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -13,13 +12,11 @@ import numpy as np
 
 from fedroam.adapters.flower.conditions import Conditions, restricted
 from fedroam.arrays import Bools, Floats, Ints
-from fedroam.errors import ContractError
 from fedroam.scheduling.fairness import least_selected, required_users, selections_due
 from fedroam.scheduling.judge import Verdict
 from fedroam.scheduling.problem import Policy, Problem, Schedule
 from fedroam.simulation import Fairness
-from fedroam.simulation.rounds import ask, judge_answer, name_of
-from fedroam.streams import stream
+from fedroam.simulation.rounds import decide
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -76,15 +73,9 @@ class Planner:
             last_loss=self.last_loss.copy(),
             samples=self.samples.copy(),
         )
-        when, before_s = f" in round {self.round}", time.perf_counter()
-        schedule = ask(self.policy, problem, stream(self.seed, "policy", self.round), when)
-        wall_s = time.perf_counter() - before_s
-        verdict = judge_answer(self.policy, problem, schedule, when)
-        if self.conditions.is_simulated and verdict.round_s == 0.0:
-            raise ContractError(
-                f"policy {name_of(self.policy)} chose nobody{when} and named no time to wait "
-                "(Schedule.if_empty_s)"
-            )
+        schedule, verdict, wall_s = decide(
+            self.policy, problem, self.seed, takes_time=self.conditions.is_simulated
+        )
         return Plan(
             round=self.round,
             start_s=self.now_s,

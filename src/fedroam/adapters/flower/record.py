@@ -6,15 +6,15 @@ joined when the run ends. Axis: one row a round, and one row a chosen user and r
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from fedroam.errors import ConfigError, StorageError
-from fedroam.files import aside
-from fedroam.runs.tables import parts_of, write_table
+from fedroam.files import aside, make_folder
+from fedroam.runs.tables import parts_of, read_table, write_table
 
 ROUND_COLUMNS = pa.schema(
     {
@@ -64,11 +64,9 @@ class Record:
         self.folder = folder
         if any(parts_of(folder, "rounds")) or (folder / "rounds.parquet").exists():
             raise ConfigError(f"record: {folder} holds the record of another run")
-        try:
-            for name in ("rounds", "users"):
-                (folder / name).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StorageError(f"{folder} cannot be made: {error.strerror}") from error
+        for name in ("rounds", "users"):
+            with _told(folder):
+                make_folder(folder / name)
 
     def add(self, row: Mapping[str, object], users: Sequence[Mapping[str, object]]) -> None:
         """Write a round down."""
@@ -77,35 +75,37 @@ class Record:
             ("users", USER_COLUMNS, users),
             ("rounds", ROUND_COLUMNS, [row]),  # last: a round that is there has its users
         ):
-            with aside(self.folder / name / part) as path:
+            with _told(self.folder), aside(self.folder / name / part) as path:
                 write_table(pa.Table.from_pylist(list(rows), schema=schema), path)
 
     def close(self) -> None:
         """Join the parts."""
         for name, schema in (("users", USER_COLUMNS), ("rounds", ROUND_COLUMNS)):
-            with aside(self.folder / f"{name}.parquet") as path:
-                write_table(_read(self.folder, name, schema), path)
-            for part in parts_of(self.folder, name):
-                part.unlink()
-            os.rmdir(self.folder / name)
+            with _told(self.folder):
+                with aside(self.folder / f"{name}.parquet") as path:
+                    write_table(read_table(self.folder, name, schema), path)
+                for part in parts_of(self.folder, name):
+                    part.unlink()
+                os.rmdir(self.folder / name)
 
 
 def read_rounds(folder: Path) -> pa.Table:
     """One row a round, of a run that goes on or is over."""
-    return _read(Path(folder), "rounds", ROUND_COLUMNS)
+    return read_table(Path(folder), "rounds", ROUND_COLUMNS)
 
 
 def read_users(folder: Path) -> pa.Table:
     """One row for each chosen user of each round."""
-    return _read(Path(folder), "users", USER_COLUMNS)
+    return read_table(Path(folder), "users", USER_COLUMNS)
 
 
-def _read(folder: Path, name: str, schema: pa.Schema) -> pa.Table:
-    whole = folder / f"{name}.parquet"
+@contextmanager
+def _told(folder: Path) -> Iterator[None]:
+    """Tell what could not be written, and that the rest is safe."""
     try:
-        if whole.exists():
-            return pq.read_table(whole)
-        tables = [pq.read_table(part).cast(schema) for part in parts_of(folder, name)]
-        return pa.concat_tables(tables) if tables else schema.empty_table()
-    except (ValueError, OSError) as error:  # ArrowInvalid is a ValueError
-        raise ConfigError(f"{folder} does not hold a readable table of {name}: {error}") from error
+        yield
+    except OSError as error:
+        reason = error.strerror or error
+        raise StorageError(
+            f"record: {folder}: {reason}; rounds recorded so far are safe"
+        ) from error
