@@ -57,27 +57,43 @@ def by_milp(problem: Problem, low: float, high: float) -> tuple[float, float]:
 
 def _fits(problem: Problem, t: float) -> bool:
     """Least greatest fill over all assignments is at most 1."""
-    n_links = problem.n_links
     user = np.repeat(np.arange(problem.n_users), np.diff(problem.indptr))
     usable = t > problem.compute_s[user]
     need = problem.payload_bit[user] / problem.efficiency
     part = np.where(usable, need / np.where(usable, t - problem.compute_s[user], 1.0), 0.0)
     part /= problem.capacity_hz[problem.station]
-    filling = np.zeros((problem.n_stations, n_links + 1))
-    filling[problem.station, np.arange(n_links)] = part
+    fill = least_greatest_fill(
+        user[usable],
+        problem.station[usable],
+        part[usable],
+        problem.required,
+        problem.n_stations,
+        problem.min_selected,
+    )
+    return fill <= 1.0 + 1e-9
+
+
+def least_greatest_fill(user, station, part, must, n_stations, n_selected) -> float:
+    """
+    How full the fullest station is at best; inf where nobody can be served lawfully.
+
+    Each of ``user [A]`` takes ``part [A]`` of ``station [A]`` on at most one of its arcs, and on
+    one where it ``must [U]``; ``n_selected`` do in all.
+    """
+    n_arcs, arcs = user.size, np.arange(user.size)
+    filling = np.zeros((n_stations, n_arcs + 1))
+    filling[station, arcs] = part
     filling[:, -1] = -1.0
-    once = np.zeros((problem.n_users, n_links + 1))
-    once[user, np.arange(n_links)] = 1.0
-    everyone = np.ones((1, n_links + 1))
-    everyone[0, -1] = 0.0
+    once = np.zeros((must.size, n_arcs + 1))
+    once[user, arcs] = 1.0
     answer = milp(
-        np.eye(n_links + 1)[-1],
-        integrality=np.append(np.ones(n_links), 0),
-        bounds=Bounds(0, np.append(usable.astype(float), np.inf)),
+        np.eye(n_arcs + 1)[-1],
+        integrality=np.append(np.ones(n_arcs), 0),
+        bounds=Bounds(0, np.append(np.ones(n_arcs), np.inf)),
         constraints=[
             LinearConstraint(filling, ub=0.0),
-            LinearConstraint(once, lb=problem.required.astype(float), ub=1.0),
-            LinearConstraint(everyone, lb=problem.min_selected),
+            LinearConstraint(once, lb=must.astype(float), ub=1.0),
+            LinearConstraint(once.sum(axis=0)[None], lb=n_selected),
         ],
     )
-    return bool(answer.status == 0 and answer.x[-1] <= 1.0 + 1e-9)
+    return float(answer.x[-1]) if answer.status == 0 else np.inf
