@@ -32,7 +32,7 @@ what to try next:
   fedroam report {out}        tables and figures in one page; fedroam view shows it in motion
   fedroam run examples/paper_mnist.toml --workers 2 --set rounds=10        the paper's own setting
   fedroam compare examples/paper_timing.toml                               timing only: seconds
-  fedroam compare examples/paper_timing.toml -p dagsa -p random --set band_spread=0.5
+  fedroam compare examples/paper_timing_unequal.toml -p dagsa -p random    the same, unequal bands
   fedroam list                                                             all that can be named
   docs/extend.md                                                           your own policy"""
 

@@ -80,10 +80,19 @@ def stop_like_ctrl_c() -> None:
 
 def print_summary(title: str, summary: dict[str, Any]) -> None:
     """The figures of one run, a line each."""
-    rows = [(key.replace("_", " "), show(value)) for key, value in summary.items()]
+    rows = [(_heading(key), show(value)) for key, value in summary.items()]
     print_table(title, ("", "value"), rows)
 
 
+def _heading(key: str) -> str:
+    """``time_to_90_s`` are the seconds to 90 per cent."""
+    if key.startswith("time_to_"):
+        return f"s to {key.removeprefix('time_to_').removesuffix('_s')} %"
+    return key.replace("_", " ")
+
+
 def show(value: Any) -> str:
-    """A figure with as many digits as people read."""
+    """A figure with as many digits as people read; a dash where there is none."""
+    if value is None:
+        return "-"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
