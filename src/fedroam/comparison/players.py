@@ -19,7 +19,9 @@ from typing import Any
 
 from fedroam.errors import FedroamError, WorkerError
 from fedroam.runs import Progress, Settings, play
-from fedroam.spawn import PROCESSES, deaf_to_ctrl_c, single_thread
+from fedroam.spawn import preload, start
+
+preload(__name__)
 
 TOLD_EVERY_S = 0.2
 """Between two words of a player."""
@@ -73,11 +75,7 @@ class _Player:
         self.process: Any = None
 
     def start(self) -> None:
-        self.connection, theirs = PROCESSES.Pipe()
-        process = PROCESSES.Process(target=_play, args=(theirs,), name="fedroam-player")
-        with theirs, single_thread(), deaf_to_ctrl_c():
-            process.start()
-        self.process = process
+        self.process, self.connection = start(_play, name="fedroam-player")
 
     def give(self, part: int, parts: Sequence[Part]) -> None:
         self.part = part

@@ -36,7 +36,7 @@ class WeightedMean:
     def __init__(self, n_parameters: int) -> None:
         self._total = np.zeros(n_parameters)
         self.n_samples = 0
-        # The loop is compiled, or loaded, now: while workers wake up, not when updates wait.
+        # The loop is compiled, or loaded, now, not when updates wait.
         nobody = np.empty(0, np.int64)
         self.add_rows(np.empty((0, n_parameters), np.float32), nobody, nobody)
 

@@ -143,10 +143,12 @@ class TorchTrainer:
 
     def _images(self, dataset: Dataset, pixels: Bytes) -> Any:
         torch = import_torch()
-        table = normalised(dataset)
-        channels = [table[c][pixels[:, c]] for c in range(len(table))]
-        images = torch.from_numpy(np.stack(channels, axis=1)).to(self.device)
-        return images.contiguous(memory_format=torch.channels_last)
+        table = torch.from_numpy(normalised(dataset))
+        values = torch.from_numpy(pixels).int()
+        images = torch.empty(values.shape, memory_format=torch.channels_last)
+        for c, numbers in enumerate(table):
+            images[:, c] = numbers.index_select(0, values[:, c].flatten()).view_as(images[:, c])
+        return images.to(self.device)
 
     def _labels(self, labels: Bytes) -> Any:
         return import_torch().from_numpy(labels.astype(np.int64)).to(self.device)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fedroam.errors import ConfigError, WorkerError, require
-from fedroam.spawn import SINGLE_THREAD
+from fedroam.spawn import ENVIRONMENT
 
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would report to its makers
 os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else it warns
@@ -74,7 +74,7 @@ def one_core() -> dict[str, Any]:
     installed = (sys.prefix, sys.base_prefix)
     own = [str(Path(folder).resolve()) for folder in (*sys.path, "")]
     path = os.pathsep.join(folder for folder in own if not folder.startswith(installed))
-    variables = {**dict.fromkeys(SINGLE_THREAD, "1"), "PYTHONPATH": path}
+    variables = {**ENVIRONMENT, "PYTHONPATH": path}
     return {"num_cpus": 1, "max_restarts": 0, "runtime_env": {"env_vars": variables}}
 
 
