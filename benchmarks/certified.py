@@ -49,12 +49,25 @@ def efficiencies(rng, distance_km):
 
 
 def paper_like(
-    n_users, n_stations, seed, *, rho2=0.5, required=0.1, spread=1.1, bands=0.0, block=0.0
+    n_users,
+    n_stations,
+    seed,
+    *,
+    rho2=0.5,
+    required=0.1,
+    spread=1.1,
+    bands=0.0,
+    block=0.0,
+    is_grid=False,
 ):
-    """Users and stations uniform over an area with the paper's density of stations."""
+    """Users and stations uniform over an area with the paper's density; or stations on a grid."""
     rng = np.random.default_rng(seed)
     side_km = np.sqrt(n_stations / 8)
     user, station = rng.uniform(0, side_km, (n_users, 2)), rng.uniform(0, side_km, (n_stations, 2))
+    if is_grid:
+        rows = int(np.sqrt(n_stations))
+        row, column = np.divmod(np.arange(n_stations), n_stations // rows)
+        station = side_km * np.stack([column + 0.5, row + 0.5], 1) / [n_stations // rows, rows]
     distance_km = np.linalg.norm(user[:, None] - station[None], axis=2)
     efficiency = efficiencies(rng, distance_km)
     efficiency[rng.random(efficiency.shape) < block] = 0.0
@@ -146,37 +159,39 @@ def bench_paper(quick):
 def bench_medium(quick):
     """500 x 20: certified gap, and what exact proves in 30 s."""
     figures, rows = [], []
-    for seed in range(1 if quick else 8):
-        problem = paper_like(500, 20, seed)
-        solve_certified(problem, seeded(), effort=0)
-        found, cpu_s = with_cpu(solve_certified, problem, seeded())
-        best, best_cpu_s = with_cpu(
-            solve_exact, problem, seeded(), effort=100, time_limit_s=5 if quick else 30
-        )
-        figures.append(
-            {
-                "seed": seed,
-                "certified_gap": found.gap,
-                "certified_above_exact": found.round_s / best.round_s - 1,
-                "certified_s": found.wall_s,
-                "certified_cpu_s": cpu_s,
-                "exact_gap": best.gap,
-                "exact_s": best.wall_s,
-                "exact_cpu_s": best_cpu_s,
-            }
-        )
-        rows.append(
-            (
-                f"seed {seed}",
-                percent(found.gap),
-                f"{seconds(found.wall_s)} ({seconds(cpu_s)})",
-                percent(found.round_s / best.round_s - 1),
-                percent(best.gap),
-                f"{seconds(best.wall_s)} ({seconds(best_cpu_s)})",
+    for is_grid in (False, True):
+        for seed in range(1 if quick else 8):
+            problem = paper_like(500, 20, seed, is_grid=is_grid)
+            solve_certified(problem, seeded(), effort=0)
+            found, cpu_s = with_cpu(solve_certified, problem, seeded())
+            best, best_cpu_s = with_cpu(
+                solve_exact, problem, seeded(), effort=100, time_limit_s=5 if quick else 30
             )
-        )
+            figures.append(
+                {
+                    "is_grid": is_grid,
+                    "seed": seed,
+                    "certified_gap": found.gap,
+                    "certified_above_exact": found.round_s / best.round_s - 1,
+                    "certified_s": found.wall_s,
+                    "certified_cpu_s": cpu_s,
+                    "exact_gap": best.gap,
+                    "exact_s": best.wall_s,
+                    "exact_cpu_s": best_cpu_s,
+                }
+            )
+            rows.append(
+                (
+                    f"{'on a grid' if is_grid else 'at random'}, seed {seed}",
+                    percent(found.gap),
+                    f"{seconds(found.wall_s)} ({seconds(cpu_s)})",
+                    percent(found.round_s / best.round_s - 1),
+                    percent(best.gap),
+                    f"{seconds(best.wall_s)} ({seconds(best_cpu_s)})",
+                )
+            )
     header = (
-        "500 x 20",
+        "500 x 20, stations",
         "`certified`, gap to prices",
         "time (processor)",
         "above the best of `exact`",

@@ -148,7 +148,7 @@ def test_bug_users_who_are_alike_are_not_tried_in_all_combinations():
     part = np.random.default_rng(0).uniform(0.079, 0.081, (1, 100))
     nothing, everybody = np.zeros(1, np.int64), np.full(1, 100)
 
-    at_most, members = best_crews(part, np.full(100, 0.01), np.zeros(1), nothing, everybody, 1000)
+    at_most, members = best_crews(part, np.full(100, 0.01), np.zeros(1), nothing, everybody, 2000)
 
     assert members.sum() == 12
     assert at_most[0] == pytest.approx(0.12, abs=1e-10)
@@ -159,7 +159,7 @@ def test_bug_users_who_are_alike_are_not_tried_in_all_combinations():
 def test_no_arc_is_ruled_out_that_a_good_enough_crew_uses(seed):
     """Every lawful crew within the slack of its station's best keeps all of its arcs."""
     rng = np.random.default_rng(seed)
-    part, worth = random_parts(rng, 2, 7), rng.uniform(0, 0.3, 7)
+    part, worth = random_parts(rng, 2, 7), rng.uniform(0, 0.3, 7) * (rng.random(7) < 0.8)
     slack = rng.uniform(0, 0.3)
     least, limit = random_numbers(rng, 2, 7)
     at_most, _ = best_crews(part, worth, np.zeros(2), least, limit, ENOUGH)
@@ -172,6 +172,17 @@ def test_no_arc_is_ruled_out_that_a_good_enough_crew_uses(seed):
             lawful = part[s][crew].sum() <= 1.0 and least[s] <= crew.sum() <= limit[s]
             if lawful and worth[crew].sum() >= at_most[s] - slack:
                 assert np.all(keeps[s][crew])
+
+
+def test_bug_arcs_of_users_that_are_worth_nothing_are_not_charged_for():
+    """Nine of twelve alike users fit, and with them one who is worth nothing and needs little."""
+    part, worth = np.append(np.full(12, 0.11), 0.005)[None], np.append(np.full(12, 0.01), 0.0)
+    nothing, everybody = np.zeros(1, np.int64), np.full(1, 13)
+    at_most, _ = best_crews(part, worth, np.zeros(1), nothing, everybody, ENOUGH)
+
+    keeps = affordable_arcs(part, worth, nothing, everybody, at_most, 1e-6)
+
+    assert keeps.all()
 
 
 @pytest.mark.parametrize("limits", [(60.0, 1), (0.0, ENOUGH)])

@@ -95,16 +95,18 @@ class TorchTrainer:
             module = self._loaded(weights).train()
             images = self._images(dataset, dataset.train_x[samples])
             labels = self._labels(dataset.train_y[samples])
-            loss = torch.zeros((), dtype=torch.float64, device=self.device)
+            means: list[Any] = []
             descend = _descent(torch, module, how)
             for epoch in torch.from_numpy(order).to(self.device):
-                loss.zero_()
+                means.clear()
                 for batch in epoch.split(how.batch):
                     found = module(images.index_select(0, batch))
                     mean = torch.nn.functional.cross_entropy(found, labels.index_select(0, batch))
                     descend(mean)
-                    loss += mean.detach() * batch.numel()
-            return Update(_flat(module), int(samples.size), float(loss) / int(samples.size))
+                    means.append(mean.detach())
+            sizes = [min(how.batch, samples.size - at) for at in range(0, samples.size, how.batch)]
+            loss = float(torch.stack(means).double().cpu() @ torch.tensor(sizes).double())
+            return Update(_flat(module), int(samples.size), loss / int(samples.size))
 
     def evaluate(self, weights: Floats32, dataset: Dataset, samples: Ints) -> Evaluation:
         """Loss and hits on ``samples`` of the test set."""

@@ -28,7 +28,7 @@ _PULL = 0.6
 _DUST = 1e-9
 _WHOLE = 1e-6
 _CLEARLY = 0.02
-_KNAPSACK_STEPS = 1_000_000
+_KNAPSACK_SUMS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -174,7 +174,7 @@ def _priced(crews: Crews, node: _Node, n: int, end_s: float) -> tuple[_Proof, Fl
 
 def _proof(node: _Node, worth: Floats, floor: Floats, n: int) -> tuple[_Proof, Bools]:
     """What these worths say, and for each station a crew worth more than ``floor [S]`` if any."""
-    at_most, members = best_crews(node.part, worth, floor, node.least, node.most, _KNAPSACK_STEPS)
+    at_most, members = best_crews(node.part, worth, floor, node.least, node.most, _KNAPSACK_SUMS)
     total = max(float(at_most.sum()), 1e-300)
     return _Proof(worth / total, at_most / total, node.asked(worth, n) / total), members
 

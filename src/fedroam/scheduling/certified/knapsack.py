@@ -11,11 +11,11 @@ PRUNED = 1e-11
 MANY = 8
 """Members of a crew from which on their number is worth a thought."""
 
-_SHIFT_STEPS, _GOLDEN = 48, (5**0.5 - 1) / 2
+_SHIFT_STEPS, _GOLDEN = 16, (5**0.5 - 1) / 2
 
 
 @kernel
-def best_crews(part, worth, floor, least, most, most_steps):  # type: ignore[no-untyped-def]
+def best_crews(part, worth, floor, least, most, most_sums):  # type: ignore[no-untyped-def]
     """
     For every station the most that a crew is worth, at most, and the members ``[S, U]`` of one.
 
@@ -29,7 +29,8 @@ def best_crews(part, worth, floor, least, most, most_steps):  # type: ignore[no-
     for s in range(n_stations):
         able = np.flatnonzero((part[s] <= 1.0) & ((worth > 0.0) | (least[s] > 0)))
         worths, parts = worth[able], part[s][able]
-        fewest, largest = least[s], min(most[s], _most_that_fit(parts))
+        fit = _most_that_fit(parts)
+        fewest, largest = least[s], min(most[s], fit)
         shift, offset = _shift(worths, parts, fewest, largest)
         order = _by_ratio(worths - shift, parts)
         chosen = np.zeros(order.size, np.bool_)
@@ -40,9 +41,10 @@ def best_crews(part, worth, floor, least, most, most_steps):  # type: ignore[no-
             offset,
             fewest,
             largest,
+            fewest > 0 or largest < min(order.size, fit),
             floor[s],
             chosen,
-            most_steps,
+            most_sums,
         )
         for j in range(order.size):
             members[s, able[order[j]]] = chosen[j]
@@ -124,55 +126,115 @@ def _shifted(worth, part, shift, least, most):  # type: ignore[no-untyped-def]
 
 @kernel
 def _knapsack(  # type: ignore[no-untyped-def]
-    worth, part, shift, offset, least, most, floor, chosen, most_steps
+    worth, part, shift, offset, least, most, is_counted, floor, chosen, most_sums
 ):
     """
-    No more than this fits in 1, depth first, best ratios first; ``chosen`` gets the best above
-    ``floor``.
+    No more than this fits in 1; ``chosen`` gets the best items above ``floor``.
+
+    Item by item, best ratios first: all sums of worth and part that some of the items so far have.
+    One that fills more than another without being worth more is forgotten (Nemhauser and Ullmann
+    1969), and so is one that even parts of the items to come cannot make better than the best.
+    Among users who are alike that leaves hardly more than how many of them are in. Where numbers
+    of members matter (``is_counted``), only sums of as many members are compared.
     """
     n = worth.size
-    worth_before, part_before, shifted_before = np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1)
+    part_before, shifted_before = np.zeros(n + 1), np.zeros(n + 1)
     n_good = 0
     for j in range(n):
-        worth_before[j + 1] = worth_before[j] + worth[j]
         part_before[j + 1] = part_before[j] + part[j]
         shifted_before[j + 1] = shifted_before[j] + max(worth[j] - shift, 0.0)
         n_good += worth[j] > shift
-    taken = np.empty(n, np.int64)
-    n_taken, filled, gained = 0, 0.0, 0.0
-    best, first_bound, j = floor, np.inf, 0
-    for step in range(most_steps):
-        # The items from j on that fit in one go, and then a part of the next.
-        stop = np.searchsorted(part_before, part_before[j] + (1.0 - filled), side="right") - 1
-        stop = max(stop, j)
-        bound = gained - n_taken * shift + offset + shifted_before[stop] - shifted_before[j]
-        if stop < n_good:
-            room = 1.0 - filled - (part_before[stop] - part_before[j])
-            bound += room * (worth[stop] - shift) / part[stop]
-        if step == 0:
-            first_bound = bound
-        if bound > best + PRUNED:
-            stop = min(stop, j + most - n_taken)
-            for k in range(j, stop):
-                taken[n_taken] = k
-                n_taken += 1
-            gained += worth_before[stop] - worth_before[j]
-            filled += part_before[stop] - part_before[j]
-            if gained > best and n_taken >= least:
-                best = gained
-                chosen[:] = False
-                chosen[taken[:n_taken]] = True
-            if stop < n and n_taken < most:
-                j = stop + 1
-                continue
-        if n_taken == 0:
-            return best + PRUNED
-        n_taken -= 1
-        k = taken[n_taken]
-        gained -= worth[k]
-        filled -= part[k]
-        j = k + 1
-    return max(first_bound, best) + PRUNED
+
+    stop = np.searchsorted(part_before, 1.0, side="right") - 1
+    first_bound = offset + shifted_before[stop]
+    if stop < n_good:
+        first_bound += (1.0 - part_before[stop]) * (worth[stop] - shift) / part[stop]
+
+    best, best_trace, n_sums = floor, -1, 0
+    # Sums, how many items are in them and which was the last, row by row, in each row by part.
+    filled, gained, members, trace = _sums(64)
+    next_filled, next_gained, next_members, next_trace = _sums(64)
+    filled[0], gained[0], members[0], trace[0] = 0.0, 0.0, 0, -1
+    n_rows = most + 1 if is_counted else 1
+    row, next_row = np.ones(n_rows + 1, np.int64), np.zeros(n_rows + 1, np.int64)
+    row[0] = 0
+    # What a sum got last, and where it is written what it got before.
+    taken, before, n_traces = np.empty(64, np.int64), np.empty(64, np.int64), 0
+    for j in range(n):
+        n_old, k = row[-1], 0
+        if 2 * n_old > next_filled.size:
+            next_filled, next_gained, next_members, next_trace = _sums(4 * n_old)
+        if n_traces + n_old > taken.size:
+            taken, before = _longer(taken, n_traces + n_old), _longer(before, n_traces + n_old)
+        for r in range(n_rows):
+            next_row[r] = k
+            without, without_end = row[r], row[r + 1]
+            into, into_end = without, without_end
+            if is_counted:
+                into, into_end = row[max(r - 1, 0)], row[r]
+            most_gained, stop = -1.0, n
+            while without < without_end or into < into_end:
+                is_taken = without == without_end or (
+                    into < into_end and filled[into] + part[j] < filled[without]
+                )
+                old = into if is_taken else without
+                x, y, m, mark = filled[old], gained[old], members[old], trace[old]
+                if is_taken:
+                    into += 1
+                    x, y, m = x + part[j], y + worth[j], m + 1
+                    if x > 1.0:
+                        into = into_end
+                        continue
+                else:
+                    without += 1
+                if y <= most_gained:
+                    continue
+                most_gained = y
+                if is_taken:
+                    taken[n_traces], before[n_traces] = j, mark
+                    mark = n_traces
+                    if y > best and m >= least:
+                        best, best_trace = y, mark
+                # What of the items after j fits when one may be cut.
+                room_end = part_before[j + 1] + 1.0 - x
+                while stop > j + 1 and part_before[stop] > room_end:
+                    stop -= 1
+                bound = y - m * shift + offset + shifted_before[stop] - shifted_before[j + 1]
+                if stop < n_good:
+                    bound += (room_end - part_before[stop]) * (worth[stop] - shift) / part[stop]
+                is_hopeful = bound > best + PRUNED
+                if is_taken and (is_hopeful or best_trace == mark):
+                    n_traces += 1
+                if not is_hopeful:
+                    continue
+                next_filled[k], next_gained[k], next_members[k], next_trace[k] = x, y, m, mark
+                k += 1
+        next_row[n_rows] = k
+        filled, next_filled, gained, next_gained = next_filled, filled, next_gained, gained
+        members, next_members, trace, next_trace = next_members, members, next_trace, trace
+        row, next_row = next_row, row
+        n_sums += k
+        if k == 0 or n_sums > most_sums:
+            break
+    while best_trace >= 0:
+        chosen[taken[best_trace]] = True
+        best_trace = before[best_trace]
+    return (best if n_sums <= most_sums else max(best, first_bound)) + PRUNED
+
+
+@kernel
+def _sums(size):  # type: ignore[no-untyped-def]
+    """Room for sums: part, worth, number of members, trace."""
+    whole = np.int64
+    return np.empty(size), np.empty(size), np.empty(size, whole), np.empty(size, whole)
+
+
+@kernel
+def _longer(values, size):  # type: ignore[no-untyped-def]
+    """The same values with room for more than ``size``."""
+    longer = np.empty(2 * size, values.dtype)
+    longer[: values.size] = values
+    return longer
 
 
 @kernel
@@ -193,7 +255,9 @@ def affordable_arcs(part, worth, least, most, at_most, slack):  # type: ignore[n
         for u in range(n_users):
             if not part[s, u] <= 1.0:
                 continue
-            room, total = 1.0 - part[s, u], shifted[u] + offset
+            # Who is worth nothing is not among those who were counted.
+            own = shifted[u] if worth[u] > 0.0 or least[s] > 0 else 0.0
+            room, total = 1.0 - part[s, u], own + offset
             for j in order:
                 if j == u:
                     continue
