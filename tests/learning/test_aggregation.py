@@ -1,6 +1,7 @@
 """FedAvg against plain loops, and the server rules against their formulas."""
 
 from fractions import Fraction
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedroam.errors import ConfigError, ContractError, DivergedError
+from fedroam.learning import aggregation
 from fedroam.learning.aggregation import (
     SERVERS,
     Adam,
@@ -47,12 +49,15 @@ def mean_of(updates) -> np.ndarray:
     return mean.value()
 
 
+@pytest.mark.parametrize("few", [0, 1 << 18])
 @given(updates=rounds())
 @settings(deadline=None)
-def test_the_mean_is_that_of_plain_exact_loops(updates):
-    """To the rounding of float64, relative to the largest term."""
+def test_the_mean_is_that_of_plain_exact_loops(few, updates):
+    """To the rounding of float64, relative to the largest term; by the compiled loop too."""
     scale = max(float(np.abs(w).max()) for w, _ in updates)
-    for ours, exact in zip(mean_of(updates), plain_fedavg(updates), strict=True):
+    with patch.object(aggregation, "_FEW", few):
+        found = mean_of(updates)
+    for ours, exact in zip(found, plain_fedavg(updates), strict=True):
         assert abs(Fraction(float(ours)) - exact) <= Fraction(scale) * Fraction(1, 2**48)
 
 
@@ -82,10 +87,14 @@ def test_a_round_without_a_fit_update_has_no_mean():
 @given(updates=rounds())
 @settings(deadline=None)
 def test_rows_together_give_the_bits_of_one_after_another(updates):
-    """In the order that is asked for; and the mean may take the memory of the sum, once."""
+    """
+    In the order that is asked for, by the compiled loop as without; the mean may take the memory
+    of the sum, once.
+    """
     rows = np.stack([weights for weights, _ in updates])[::-1].copy()
     mean = WeightedMean(rows.shape[1])
-    mean.add_rows(rows, np.arange(len(rows))[::-1], np.array([n for _, n in updates]))
+    with patch.object(aggregation, "_FEW", 0):
+        mean.add_rows(rows, np.arange(len(rows))[::-1], np.array([n for _, n in updates]))
 
     np.testing.assert_array_equal(mean.value(), mean_of(updates))
     np.testing.assert_array_equal(mean.finish(), mean_of(updates))

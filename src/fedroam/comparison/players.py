@@ -19,9 +19,7 @@ from typing import Any
 
 from fedroam.errors import FedroamError, WorkerError
 from fedroam.runs import Progress, Settings, play
-from fedroam.spawn import preload, start
-
-preload(__name__)
+from fedroam.spawn import PROCESSES, deaf_to_ctrl_c, our_environment
 
 TOLD_EVERY_S = 0.2
 """Between two words of a player."""
@@ -75,7 +73,11 @@ class _Player:
         self.process: Any = None
 
     def start(self) -> None:
-        self.process, self.connection = start(_play, name="fedroam-player")
+        self.connection, theirs = PROCESSES.Pipe()
+        process = PROCESSES.Process(target=_play, args=(theirs,), name="fedroam-player")
+        with theirs, our_environment(), deaf_to_ctrl_c():
+            process.start()
+        self.process = process
 
     def give(self, part: int, parts: Sequence[Part]) -> None:
         self.part = part

@@ -25,6 +25,10 @@ _PART = 1 << 15
 """Numbers looked at together: what is made of them stays in the first-level cache."""
 
 
+_FEW = 1 << 18
+"""Parameters up to which NumPy takes a millisecond at most; no compiled loop is loaded for them."""
+
+
 class WeightedMean:
     """
     FedAvg's ``sum_i n_i w_i / sum_i n_i``, fed one update at a time.
@@ -36,7 +40,7 @@ class WeightedMean:
     def __init__(self, n_parameters: int) -> None:
         self._total = np.zeros(n_parameters)
         self.n_samples = 0
-        # The loop is compiled, or loaded, now, not when updates wait.
+        # The loop is compiled, or loaded, now: while workers wake up, not when updates wait.
         nobody = np.empty(0, np.int64)
         self.add_rows(np.empty((0, n_parameters), np.float32), nobody, nobody)
 
@@ -54,9 +58,13 @@ class WeightedMean:
         """
         As ``add`` for each of ``rows[which]`` in turn, to the same bits; nothing is looked at.
 
-        The sum passes through the processor once for all of them.
+        Where it is large, the sum passes through the processor once for all of them.
         """
-        _accumulate(self._total, rows, which, n_samples.astype(np.float64))
+        if self._total.size <= _FEW:
+            for row, n in zip(which, n_samples, strict=True):
+                self._total += np.multiply(rows[row], float(n), dtype=np.float64)
+        else:
+            _accumulate(self._total, rows, which, n_samples.astype(np.float64))
         self.n_samples += int(n_samples.sum())
 
     def value(self) -> Floats | None:

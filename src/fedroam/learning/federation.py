@@ -23,7 +23,6 @@ from fedroam.learning.partition import Partition, PartitionRule, Shards
 from fedroam.learning.processes import local_engine
 from fedroam.learning.records import Dataset, Evaluation, LocalTraining, Trainer, TrainReport
 from fedroam.learning.trainers import trainer_for
-from fedroam.spawn import wake_server
 from fedroam.streams import stream
 
 
@@ -82,11 +81,8 @@ class Federation:
         self.dataset = _tested_part(data, settings.test_fraction, seed)
         self.partition = _divide(data, settings, users, seed)
         self.trainer = _trainer(settings, data)
-        if start is None and workers != 0:
-            wake_server()
         self._weights = self.trainer.initial(stream(seed, "weights"))
         self._server_state: State = settings.server.start(self.n_parameters)
-        WeightedMean(0)  # its loop is loaded while the workers' server loads theirs
         start = start or partial(local_engine, workers=workers)
         self._engine = start(self.trainer, self.dataset, self.partition, settings.local, seed=seed)
 

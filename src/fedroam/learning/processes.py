@@ -24,9 +24,7 @@ from fedroam.learning.records import Dataset, LocalTraining, Trainer
 from fedroam.learning.sharing import SharedDataset, reserve, share
 from fedroam.learning.shift import PATIENCE, Given, n_rows, reraise, work_off
 from fedroam.learning.worker import Job, Ready, Reply, Task, Train, work
-from fedroam.spawn import preload, start
-
-preload("fedroam.learning.warm")
+from fedroam.spawn import PROCESSES, Loading, deaf_to_ctrl_c, our_environment
 
 GRACE_S = 5.0
 """How long a worker that ends by itself may take for it."""
@@ -161,14 +159,22 @@ class _Worker:
         if self._false_starts >= PATIENCE:
             raise WorkerError(f"{PATIENCE} worker processes died before they were ready")
         self._false_starts += 1
+        ours, theirs = PROCESSES.Pipe()
+        process = PROCESSES.Process(
+            target=work, args=(Loading(), theirs, self._job), name="fedroam-worker", daemon=True
+        )
         try:
-            self.process, self.connection = start(
-                work, self._job, name="fedroam-worker", daemon=True
-            )
+            with our_environment(), deaf_to_ctrl_c():
+                process.start()
         except (TypeError, AttributeError, ValueError, ImportError) as error:
+            ours.close()
             raise ConfigError(f"trainer: cannot be sent to a worker process: {error}") from error
         except Exception as error:  # pickle.PicklingError and what others' __reduce__ may raise
+            ours.close()
             raise WorkerError(f"cannot start a worker process: {error}") from error
+        finally:
+            theirs.close()
+        self.connection, self.process = ours, process
 
     def give(self, given: Given, task: Task) -> bool:
         """Whether the worker could be told."""

@@ -105,7 +105,7 @@ class TorchTrainer:
                     descend(mean)
                     means.append(mean.detach())
             sizes = [min(how.batch, samples.size - at) for at in range(0, samples.size, how.batch)]
-            loss = float(torch.stack(means).double().cpu() @ torch.tensor(sizes).double())
+            loss = float(torch.stack(means).double().cpu().numpy() @ np.array(sizes, np.float64))
             return Update(_flat(module), int(samples.size), loss / int(samples.size))
 
     def evaluate(self, weights: Floats32, dataset: Dataset, samples: Ints) -> Evaluation:
@@ -147,7 +147,9 @@ class TorchTrainer:
         torch = import_torch()
         table = torch.from_numpy(normalised(dataset))
         values = torch.from_numpy(pixels).int()
-        images = torch.empty(values.shape, memory_format=torch.channels_last)
+        images = torch.empty(
+            values.shape, dtype=torch.float32, device="cpu", memory_format=torch.channels_last
+        )
         for c, numbers in enumerate(table):
             images[:, c] = numbers.index_select(0, values[:, c].flatten()).view_as(images[:, c])
         return images.to(self.device)

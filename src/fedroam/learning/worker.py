@@ -1,6 +1,7 @@
 """What a worker process does: it trains the user, or tests the samples, that it is told."""
 
 import os
+import signal
 import threading
 import traceback
 from dataclasses import dataclass
@@ -10,12 +11,14 @@ from multiprocessing.connection import Connection, wait
 import numpy as np
 
 from fedroam.arrays import Floats32
-from fedroam.compiled import kernel
 from fedroam.errors import ContractError
 from fedroam.learning.partition import Partition
 from fedroam.learning.records import Dataset, Evaluation, LocalTraining, Trainer, Update
 from fedroam.learning.sharing import Shared, SharedDataset
+from fedroam.spawn import Loading
 from fedroam.streams import stream
+
+_PART = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,26 +145,29 @@ class Desk:
         if update.weights.shape != row.shape or update.weights.dtype != row.dtype:
             got = f"{update.weights.dtype}{update.weights.shape}"
             raise ContractError(f"the trainer returned {got}, expected float32{row.shape}")
-        is_fit = copy_fit(np.ascontiguousarray(update.weights), row) and update.n_samples > 0
+        is_fit = _copy(update.weights, row) and update.n_samples > 0
         return Trained(int(update.n_samples), float(update.loss), is_fit)
 
 
-@kernel
-def copy_fit(source: Floats32, target: Floats32) -> bool:
-    """Whether all numbers copied are finite."""
-    n_odd = 0
-    for i in range(source.size):
-        target[i] = source[i]
-        n_odd += source[i] - source[i] != 0.0  # nan minus nan and inf minus inf are nan
-    return n_odd == 0
+def _copy(source: Floats32, target: Floats32) -> bool:
+    """Whether all numbers copied are finite; looked at while they are in the cache."""
+    is_fit = True
+    for start in range(0, source.size, _PART):
+        part = slice(start, start + _PART)
+        target[part] = source[part]
+        is_fit = is_fit and bool(np.isfinite(target[part]).all())
+    return is_fit
 
 
-def work(connection: Connection, job: Job) -> None:
+def work(loading: Loading, connection: Connection, job: Job) -> None:
     """The life of a worker process: it ends when the engine hangs up or dies."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the engine, which tells us
     threading.Thread(target=_follow_the_parent, daemon=True).start()
     try:
         desk = job.open()
         connection.send(Ready())
+        connection.send(attempt(desk, connection.recv()))  # which loads what a trainer needs
+        loading.is_over()
         while True:
             connection.send(attempt(desk, connection.recv()))
     except (EOFError, OSError):

@@ -34,6 +34,7 @@ def best_crews(part, worth, floor, least, most, most_sums):  # type: ignore[no-u
         shift, offset = _shift(worths, parts, fewest, largest)
         order = _by_ratio(worths - shift, parts)
         chosen = np.zeros(order.size, np.bool_)
+        is_counted = fewest > 0 or most[s] < fit  # that no more fit holds without counting
         at_most[s] = _knapsack(
             worths[order],
             parts[order],
@@ -41,7 +42,7 @@ def best_crews(part, worth, floor, least, most, most_sums):  # type: ignore[no-u
             offset,
             fewest,
             largest,
-            fewest > 0 or largest < min(order.size, fit),
+            is_counted,
             floor[s],
             chosen,
             most_sums,
@@ -129,13 +130,15 @@ def _knapsack(  # type: ignore[no-untyped-def]
     worth, part, shift, offset, least, most, is_counted, floor, chosen, most_sums
 ):
     """
-    No more than this fits in 1; ``chosen`` gets the best items above ``floor``.
+    What lawful items are worth at most, or ``floor`` if that is more; after ``most_sums`` sums what
+    they would be worth if they could be cut. ``chosen`` gets the best ones above ``floor``.
 
     Item by item, best ratios first: all sums of worth and part that some of the items so far have.
     One that fills more than another without being worth more is forgotten (Nemhauser and Ullmann
     1969), and so is one that even parts of the items to come cannot make better than the best.
     Among users who are alike that leaves hardly more than how many of them are in. Where numbers
-    of members matter (``is_counted``), only sums of as many members are compared.
+    of members matter (``is_counted``), only sums of as many members are compared; elsewhere what
+    completes a sum that is forgotten also completes the other, to no less.
     """
     n = worth.size
     part_before, shifted_before = np.zeros(n + 1), np.zeros(n + 1)
@@ -145,10 +148,10 @@ def _knapsack(  # type: ignore[no-untyped-def]
         shifted_before[j + 1] = shifted_before[j] + max(worth[j] - shift, 0.0)
         n_good += worth[j] > shift
 
-    stop = np.searchsorted(part_before, 1.0, side="right") - 1
-    first_bound = offset + shifted_before[stop]
-    if stop < n_good:
-        first_bound += (1.0 - part_before[stop]) * (worth[stop] - shift) / part[stop]
+    whole = np.searchsorted(part_before, 1.0, side="right") - 1
+    relaxed = offset + shifted_before[whole]
+    if whole < n_good:
+        relaxed += (1.0 - part_before[whole]) * (worth[whole] - shift) / part[whole]
 
     best, best_trace, n_sums = floor, -1, 0
     # Sums, how many items are in them and which was the last, row by row, in each row by part.
@@ -219,7 +222,7 @@ def _knapsack(  # type: ignore[no-untyped-def]
     while best_trace >= 0:
         chosen[taken[best_trace]] = True
         best_trace = before[best_trace]
-    return (best if n_sums <= most_sums else max(best, first_bound)) + PRUNED
+    return (best if n_sums <= most_sums else max(best, relaxed)) + PRUNED
 
 
 @kernel
