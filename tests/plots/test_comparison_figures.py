@@ -7,6 +7,7 @@ import pytest
 
 from comparison.synthetic import tables
 from fedroam.comparison import differences
+from fedroam.comparison.curves import Band
 from fedroam.plots import (
     COLOURS,
     draw_comparison,
@@ -16,6 +17,7 @@ from fedroam.plots import (
     plot_swept,
     plot_time_to,
 )
+from fedroam.plots.accuracy import plot_accuracy
 from fedroam.plots.style import DASHES, MARKERS
 
 TIMES = {"dagsa": [4.0, 5.0], "random": [8.0, None], "all": [None, None]}
@@ -126,3 +128,12 @@ def test_figures_of_one_policy_need_nobody_else():
         "accuracy",
         "time-to",
     }
+
+
+@pytest.mark.parametrize(("highest", "top"), [(0.37, 40), (0.40, 50), (0.965, 100), (1.0, 100)])
+def test_low_accuracies_fill_the_figure(highest, top):
+    """Up to the next ten per cent, with all of the curves in sight."""
+    some = np.array([0.1, 0.5 * highest, highest])
+    bands = {"a": Band(np.arange(3.0), some, some, some)}
+
+    assert plot_accuracy(bands).get_ylim() == (0, top)
