@@ -30,7 +30,7 @@ def plot_accuracy(bands: Mapping[str, Band], *, labels: Sequence[str] = (), ax: 
         )
     axes.set_xlabel("simulated seconds")
     axes.set_ylabel("test accuracy, % (mean and range over seeds)")
-    highest = max((np.nanmax(band.high, initial=0.0) for band in bands.values()))
+    highest = max(np.nanmax(band.high, initial=0.0) for band in bands.values())
     axes.set_ylim(0, min(100.0, 10 * np.floor(10 * highest + 1)))  # the legend is below them
     axes.set_xlim(left=0)
     axes.legend(frameon=False, loc="lower right", handlelength=3)
