@@ -148,11 +148,6 @@ def _knapsack(  # type: ignore[no-untyped-def]
         shifted_before[j + 1] = shifted_before[j] + max(worth[j] - shift, 0.0)
         n_good += worth[j] > shift
 
-    whole = np.searchsorted(part_before, 1.0, side="right") - 1
-    relaxed = offset + shifted_before[whole]
-    if whole < n_good:
-        relaxed += (1.0 - part_before[whole]) * (worth[whole] - shift) / part[whole]
-
     best, best_trace, n_sums = floor, -1, 0
     # Sums, how many items are in them and which was the last, row by row, in each row by part.
     filled, gained, members, trace = _sums(64)
@@ -222,7 +217,9 @@ def _knapsack(  # type: ignore[no-untyped-def]
     while best_trace >= 0:
         chosen[taken[best_trace]] = True
         best_trace = before[best_trace]
-    return (best if n_sums <= most_sums else max(best, relaxed)) + PRUNED
+    if n_sums > most_sums:
+        best = max(best, _shifted(worth, part, shift, least, most))
+    return best + PRUNED
 
 
 @kernel
